@@ -7,7 +7,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from moverank.indexer.arguments import items, switch, texts, whole_number
+from moverank.indexer.arguments import LARGEST, items, switch, texts, whole_number
 from moverank.indexer.contents.contents import Contents
 from moverank.indexer.contents.summary import StoredDocuments
 from moverank.indexer.documents import Changes, Document, Event, Rejection
@@ -65,6 +65,7 @@ class Collection(Face, StoredDocuments):
         self.path, self.settings, self.wait = path, settings, wait
         self.detected: Detected | None = None
         self._watch_pool: WatchPool | None = None
+        self._moving = False  # documents from another shard, which are not new
         self._store, self._embedding = store, embedding
         self._states = Follower(OpenState, store, path, lambda: self._embedding, self._opened)
         self._run, self._run_many = self._states.run, self._states.run_many
@@ -238,7 +239,7 @@ class Collection(Face, StoredDocuments):
             settings, records = with_vocabulary(with_words_of(self._embedding, settings), records)
             counter = WordCounter(settings.tokenizer, self._embedding)
             callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed}
-            matcher = None if dry_run else self._matcher(settings)
+            matcher = None if dry_run or self._moving else self._matcher(settings)
             if not dry_run:
                 table = TableUpkeep(self.path, settings, self._embedding)
                 callbacks["follow"] = [table.follow, *([matcher.follow] if matcher else [])]
@@ -256,6 +257,14 @@ class Collection(Face, StoredDocuments):
                 changes = self._follow_language(changes)
             self._states.close()
             return self._fit_and_compact(changes, progress) if upkeep else changes
+
+    def _take_over(self, documents: Iterable[Document]) -> None:
+        """Index documents that another shard had: they are not new, and yield no events of watches."""
+        self._moving = True
+        try:
+            self.index(documents, upkeep=False, strict=True)
+        finally:
+            self._moving = False
 
     def _matcher(self, settings: Settings) -> "Matcher | None":
         """Return what writes the events of later transactions; None without watches. The caller holds the lock."""
@@ -314,10 +323,13 @@ class Collection(Face, StoredDocuments):
     ) -> "Watch":
         """Add a watch: each document that is added or changed later, within a distance of a query, yields an event.
 
+        Events are the hits of an exact search, up to rounding at the limit.
+
         A watch of the same `name` is replaced. `query`: a text or a `Document`, as in `search`. `within`: the largest
         distance, by `rank`: a distance with options, by default WMD with the collection's gamma and weights. `where`:
-        only documents that pass this filter. Raises UsageError for other rankings and other invalid arguments,
-        NoKnownWords, and LockedError while another process writes.
+        only documents that pass this filter. A collection has at most 10,000 watches. Raises UsageError for other
+        rankings and other invalid arguments, and while the collection's language is still to be found, NoKnownWords,
+        and LockedError while another process writes.
         """
         from moverank.indexer.watching.matching import add_watch
         from moverank.indexer.watching.watches import watch_ranking
@@ -330,6 +342,9 @@ class Collection(Face, StoredDocuments):
 
     def unwatch(self, name: str) -> None:
         """Remove a watch; its events stay. Raises UnknownKey, and LockedError while another process writes."""
+        from moverank.indexer.watching.watches import checked_name
+
+        checked_name(name)
         with locked_for_writing(self._store, self.path, self.wait), self._store.writing() as writer:
             if not writer.drop_watch(name):
                 raise UnknownKey(f"there is no watch {name!r}")
@@ -343,9 +358,18 @@ class Collection(Face, StoredDocuments):
 
     def events(self, after: int = 0, limit: int = 1000) -> list[Event]:
         """Return the first events of watches with a number above `after`, at most `limit`, in their order."""
-        least, most = whole_number("after", after, 0), whole_number("limit", limit)
+        least, most = whole_number("after", after, 0, LARGEST), whole_number("limit", limit, 1, LARGEST)
         with self._store.reading() as reader:
             return reader.events(least, most)
+
+    def forget_events(self, before: int) -> int:
+        """Delete the events with a number below `before`, and return how many there were; numbers are not reused.
+
+        Raises LockedError while another process writes.
+        """
+        number = whole_number("before", before, 0, LARGEST)
+        with locked_for_writing(self._store, self.path, self.wait), self._store.writing() as writer:
+            return writer.forget_events(number)
 
     def sources(self) -> list[StoredSource]:
         """Return the sources that documents were read from, with their numbers of documents."""

@@ -101,6 +101,25 @@ def remove(name: Name, index: Index = DEFAULT_INDEX, wait: Wait = 0.0, as_json: 
         typer.echo(printable(f"removed the watch {name}"))
 
 
+@app.command(epilog="Example: `moverank watch forget --before 120`")
+def forget(
+    *,
+    before: Annotated[int, typer.Option(min=0, metavar="N", help="Events with a number below this are deleted.")],
+    index: Index = DEFAULT_INDEX,
+    wait: Wait = 0.0,
+    as_json: Json = False,
+) -> None:
+    """Delete old events; their numbers are not given again."""
+    from moverank.indexer.formatters.terminal import print_object
+
+    with _opened(index, wait) as collection:
+        count = collection.forget_events(before)
+    if as_json:
+        print_object({"forgotten": count})
+    else:
+        typer.echo(f"deleted {count:,} event{'s' * (count != 1)}")
+
+
 @app.command(epilog="Examples: `moverank watch events`  `moverank watch events --after 120 --follow --json`")
 def events(
     index: Index = DEFAULT_INDEX,

@@ -14,6 +14,7 @@ from moverank.indexer.documents import Event, NamedSource, Origin, counted_texts
 from moverank.indexer.store.rows import DamagedDocument, Rows, Values
 
 REMOVALS_FORGOTTEN = "removals_forgotten"
+EVENTS_FORGOTTEN = "events_forgotten"
 """Name of the setting that stores the revision up to which removals are no longer recorded."""
 
 UNKNOWN = -1
@@ -200,8 +201,11 @@ class Reader:
 
     def forgotten(self) -> int:
         """Return the revision up to which removals are no longer recorded."""
-        value = f"SELECT {self.rows.json('value')} FROM settings WHERE name = :name"
-        return self.rows.number(value, name=REMOVALS_FORGOTTEN)
+        return self._number_set(REMOVALS_FORGOTTEN)
+
+    def _number_set(self, name: str) -> int:
+        """Return a setting that is a number, 0 if it is absent."""
+        return self.rows.number(f"SELECT {self.rows.json('value')} FROM settings WHERE name = :name", name=name)
 
     def changed_ids(self, since: int) -> list[int]:
         """Return the ids of documents changed after a revision, increasing."""
@@ -497,6 +501,14 @@ class Reader:
             "ORDER BY number LIMIT :limit"
         )
         return list(map(Event._make, self.rows.all(statement, after=after, limit=limit)))
+
+    def watch_count(self, without: str) -> int:
+        """Return the number of watches of other names than one."""
+        return self.rows.number("SELECT count(*) FROM watches WHERE name != :name", name=without)
+
+    def last_event(self) -> int:
+        """Return the largest number of an event that was ever given, 0 if none was."""
+        return max(self._number_set(EVENTS_FORGOTTEN), self.rows.number("SELECT max(number) FROM events"))
 
     def keys_and_revisions(self, ids: Sequence[int]) -> dict[int, tuple[str, int]]:
         """Return the key of documents and the revision that changed each last, by id."""

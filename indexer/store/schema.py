@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import (
     DDL,
     JSON,
+    BigInteger,
     Boolean,
     Column,
     Connection,
@@ -30,6 +31,7 @@ from moverank.indexer.errors import CollectionError
 from moverank.indexer.store.rows import SCHEMA as SCHEMA
 
 # By code points in each engine: prefixes of keys are found by comparing.
+_Long = Integer().with_variant(BigInteger(), "postgresql")
 _Text = String().with_variant(String(collation="C"), "postgresql")
 
 # Not mapped classes: no row is loaded as an object, and importing the ORM would cost a tenth of a second at each start.
@@ -176,14 +178,13 @@ WATCHES = Table(
 EVENTS = Table(
     "events",
     METADATA,
-    Column("number", Integer, primary_key=True),
+    Column("number", _Long, primary_key=True, autoincrement=False),
     Column("watch", _Text, nullable=False),
     Column("document", _Text, nullable=False),
     Column("distance", Double, nullable=False),
     Column("revision", Integer, nullable=False),
-    sqlite_autoincrement=True,
 )
-"""Events of watches; for the columns see `documents.Event`. Numbers are never reused, so that readers can continue.
+"""Events of watches; for the columns see `documents.Event`. Numbers are never reused: see `Writer.add_events`.
 
 They have no foreign keys: they stay when their watch or document is removed.
 """

@@ -9,8 +9,8 @@ from sqlalchemy import JSON
 
 from moverank.indexer.documents import Event, NamedSource
 from moverank.indexer.store.engines import ConnectionRows
-from moverank.indexer.store.reader import REMOVALS_FORGOTTEN, Reader, StoredWatch
-from moverank.indexer.store.schema import DOCUMENTS, EVENTS, FILES, METADATA, PARTS, SOURCES
+from moverank.indexer.store.reader import EVENTS_FORGOTTEN, REMOVALS_FORGOTTEN, Reader, StoredWatch
+from moverank.indexer.store.schema import DOCUMENTS, FILES, METADATA, PARTS, SOURCES
 from moverank.rerank.runtime.parallel import batches
 
 _COPIED = 2000  # rows at a time
@@ -141,9 +141,9 @@ class Writer(Reader):
                 for rows in batches(map(tuple, stored), _COPIED):
                     self.rows.insert(table.name, list(columns), rows)
         if self.shared:
-            for table, column in ((SOURCES, "id"), (DOCUMENTS, "id"), (PARTS, "id"), (EVENTS, "number")):
-                after = f"(SELECT coalesce(max({column}), 0) + 1 FROM {table.name})"
-                self.rows.all(f"SELECT setval(pg_get_serial_sequence('{table.name}', '{column}'), {after}, false)")
+            for table in (SOURCES, DOCUMENTS, PARTS):
+                after = f"(SELECT coalesce(max(id), 0) + 1 FROM {table.name})"
+                self.rows.all(f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), {after}, false)")
 
     def store_watch(self, watch: StoredWatch) -> None:
         """Insert a watch, or overwrite the one of the same name."""
@@ -158,8 +158,16 @@ class Writer(Reader):
         return bool(found)
 
     def add_events(self, events: Sequence[Event]) -> None:
-        """Insert events, which get the next numbers in their order."""
-        self.rows.insert("events", Event._fields[1:], [tuple(event[1:]) for event in events])
+        """Insert events, which get the next numbers in their order; deleted ones are not given again."""
+        first = self.last_event() + 1
+        self.rows.insert("events", Event._fields, [(first + i, *event[1:]) for i, event in enumerate(events)])
+
+    def forget_events(self, before: int) -> int:
+        """Delete the events with a number below `before`, and return how many there were."""
+        (count,) = self.rows.column("SELECT count(*) FROM events WHERE number < :before", before=before)
+        self.set_settings({EVENTS_FORGOTTEN: self.last_event()})
+        self.rows.execute("DELETE FROM events WHERE number < :before", before=before)
+        return int(count)
 
     def drop_files(self, folder: str | None = None) -> None:
         """Delete the files of a folder; None: all files."""

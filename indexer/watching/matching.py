@@ -1,6 +1,6 @@
 """Matches documents with the watches of a collection, in the transaction that adds or changes the documents.
 
-A bound of all documents and watches, by the words that they do not share, leaves few documents for each watch; the
+A bound of all documents and watches, by near words, leaves few documents for each watch; the
 search among these is the same as any exact search.
 """
 
@@ -31,16 +31,18 @@ from moverank.indexer.word_factors import WordFactors, check_weights
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import Frequencies, PartCounts, weigh
 from moverank.rerank.distance.ground_cost import vector_norms
+from moverank.rerank.distance.near_words import NearWordsOf, PairBounds, common_words
 from moverank.rerank.distance.nearest import nearest
-from moverank.rerank.distance.unshared_words import SHARES, NearestOthers, unshared_cost
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Distance
 from moverank.rerank.runtime.parallel import batches, map_ahead
-from moverank.rerank.runtime.thread_pool import single_threaded_blas
+from moverank.rerank.runtime.thread_pool import parallel_for, single_threaded_blas
 from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.languages import AUTO_LANGUAGE
 
+_MOST = 10_000  # watches
 _DOCUMENTS, _WATCHES = 2000, 256  # whose distances are bounded together
-_FEW = 0.01  # share of the watches whose distances from a document take less time than more costs of its words
+_SHARES = (0.6, 0.75, 1.0)  # of the mass of documents, whose words are bounded one after another: few need all
 _BOUNDED = ("wmd", "pwmd", "rwmd", "chamfer")  # distances that are at least the documents' side of RWMD
 
 _Floats = NDArray[np.float64]
@@ -72,7 +74,7 @@ class WatchPool:
 
     watches: tuple[Watch, ...]
     counted: Counted  # words have no ids of the store
-    others: NearestOthers
+    near_words: NearWordsOf
     made_for: tuple[object, ...]
     has_words: bool
 
@@ -107,8 +109,8 @@ class WatchPool:
         all_counts = part_counts(counted, counter.places(texts))
         rows, counts = keep_words(np.arange(len(watches)), all_counts, np.arange(len(texts)), kept)
         words = KnownWords(np.zeros(len(kept), np.int64), vectors[kept], [texts[i] for i in kept.tolist()])
-        kept_watches, others = tuple(watches[row] for row in rows.tolist()), NearestOthers(words.texts, words.vectors)
-        return cls(kept_watches, Counted(counts, words), others, made_for, bool(texts))
+        kept_watches = tuple(watches[row] for row in rows.tolist())
+        return cls(kept_watches, Counted(counts, words), NearWordsOf(words.vectors), made_for, bool(texts))
 
     def with_ids(self, ids: Sequence[int]) -> "WatchPool":
         """Return the pool with the ids (v,) of its words in the store, 0 for words that it lacks."""
@@ -133,9 +135,16 @@ def add_watch(
 ) -> Watch:
     """Store a watch, or replace the one of its name, and return it; `settings` and `embedding` are the collection's.
 
-    Raises UsageError for an invalid argument, and NoKnownWords for a query without a word that has a vector.
+    Raises UsageError for an invalid argument, more than 10,000 watches, and a language that is still to be found, and
+    NoKnownWords for a query without a word that has a vector.
     """
+    if settings.language == AUTO_LANGUAGE:
+        raise UsageError(
+            "the language of the collection is found in its first documents: index them before a watch is added"
+        )
     watch = checked_watch(name, query, within, ranking, where, writer, embedding)
+    if writer.watch_count(watch.name) >= _MOST:
+        raise UsageError(f"a collection has at most {_MOST:,} watches: remove one")
     pool = WatchPool.current(None, [watch], settings, embedding)
     if not pool.watches:
         raise NoKnownWords(without_words(query, has_words=pool.has_words))
@@ -169,8 +178,10 @@ class _Run:
     def __init__(self, reader: Reader, settings: Settings, embedding: Embedding, pool: WatchPool) -> None:
         self._reader, self._embedding = reader, embedding
         self._title_weight = float(settings.title_weight)
-        stored = {word.word: word.id for word in reader.words(pool.counted.words.texts)}
-        self._pool = pool.with_ids([stored.get(word, 0) for word in pool.counted.words.texts])
+        self._pool = pool
+        if any(watch.spec.weights == "tfidf" for watch in pool.watches):
+            stored = {word.word: word.id for word in reader.words(pool.counted.words.texts)}
+            self._pool = pool.with_ids([stored.get(word, 0) for word in pool.counted.words.texts])
         frequencies: Callable[[], Frequencies] = cache(lambda: stored_frequencies(reader))
         # The words of documents and watches are given with their texts.
         self._factors = WordFactors.by(embedding, lambda ids, _: frequencies().idf(ids), lambda _: ())
@@ -193,15 +204,13 @@ class _Run:
         documents, first = _Documents(Counted(counts, words), self._pool), 0
         for (distance, gamma, weights), group in groupby(self._pool.watches, _comparison):
             bags = self._bags(documents.counted, gamma, weights)
-            chosen = first + np.arange(len(list(group)))
-            first += len(chosen)
-            for some in np.array_split(chosen, range(_WATCHES, len(chosen), _WATCHES)):
-                own_counts = Counted(self._pool.counted.counts.take(some), self._pool.counted.words)
-                queries = self._bags(own_counts, gamma, weights)
-                watches = [self._pool.watches[i] for i in some.tolist()]
-                for watch, rows, distances in documents.matches(bags, watches, queries, distance):
-                    pairs = zip(with_bag[rows].tolist(), distances.tolist(), strict=True)
-                    yield from (_Found(id_, watch, value) for id_, value in pairs)
+            watches = list(group)
+            own_counts = self._pool.counted.counts.take(first + np.arange(len(watches)))
+            first += len(watches)
+            queries = self._bags(Counted(own_counts, self._pool.counted.words), gamma, weights)
+            for watch, rows, distances in documents.matches(bags, watches, queries, distance):
+                pairs = zip(with_bag[rows].tolist(), distances.tolist(), strict=True)
+                yield from (_Found(id_, watch, value) for id_, value in pairs)
 
     def _bags(self, counted: Counted, gamma: float, weights: Weights) -> Bags:
         """Return the bags (n,) of documents or watches."""
@@ -223,53 +232,57 @@ class _Run:
 
 
 class _Documents:
-    """Documents (n,) that are compared with the watches of a `pool`, which has the ids of its words."""
+    """Documents (n,) that are compared with the watches of a `pool`."""
 
     def __init__(self, counted: Counted, pool: WatchPool) -> None:
         self.counted, self._pool = counted, pool
-        words = counted.words
-        self._norms, of_pool = vector_norms(words.vectors), len(pool.counted.words.texts)
-        place = {text: place for place, text in enumerate(pool.counted.words.texts)}
-        # One numbering for the words of both: those of the pool, then the other words of the documents.
-        joint = [place.get(text, of_pool + i) for i, text in enumerate(words.texts)]
-        self._joint = np.array(joint, np.int32)
+        self._norms = vector_norms(counted.words.vectors)
+        place = {text: place for place, text in enumerate(counted.words.texts)}
+        self._places = np.array([place.get(text, -1) for text in pool.counted.words.texts], np.int64)
 
     def matches(
         self, bags: Bags, watches: Sequence[Watch], queries: Bags, distance: Distance
     ) -> Iterator[tuple[Watch, _Rows, _Floats]]:
-        """Yield each of the `watches` (w,) with the rows of documents within its distance (m,), and distances (m,).
+        """Yield `watches` (w,) with the rows of documents within the distance of each (m,), and distances (m,).
 
         `bags` (n,) are the documents', `queries` (w,) the watches'.
         """
         words, of_pool = self.counted.words, self._pool.counted.words
-        within = np.array([watch.within for watch in watches])
-        near = self._near(bags, queries, distance, within)
 
-        def search(row: int) -> tuple[_Rows, _Floats]:
-            rows, bag, most = np.flatnonzero(near[row]), queries[row], float(within[row])
-            query = QueryWords((), of_pool.ids[bag.words], bag.weights, of_pool.vectors[bag.words], 0.0)
-            own = query.over(words.ids), bags.take(rows), words.vectors
+        def search(near: tuple[int, _Rows]) -> tuple[_Rows, _Floats]:
+            (row, rows), most = near, watches[near[0]].within
+            bag = queries[row]
+            query = QueryWords((), self._places[bag.words], bag.weights, of_pool.vectors[bag.words], 0.0)
+            own = query.over(np.arange(len(words.texts))), bags.take(rows), words.vectors
             found = nearest(*own, len(rows), distance, most, self._norms)
             kept = found.distances <= most
             return rows[found.rows[kept]], found.distances[kept]
 
+        within = np.array([watch.within for watch in watches])
         with single_threaded_blas():
-            for row, (rows, distances) in map_ahead(search, np.flatnonzero(near.any(axis=1)).tolist()):
+            for (row, _), (rows, distances) in map_ahead(search, self._near(bags, queries, distance, within)):
                 yield watches[row], rows, distances
 
-    def _near(self, bags: Bags, queries: Bags, distance: Distance, within: _Floats) -> NDArray[np.bool_]:
-        """Return which documents (w, n) may be within the distances `within` (w,)."""
+    def _near(self, bags: Bags, queries: Bags, distance: Distance, within: _Floats) -> Iterator[tuple[int, _Rows]]:
+        """Yield queries (w,) with the rows of documents that may be within the distance of each, of `within` (w,)."""
         if distance not in _BOUNDED:
-            return np.ones((len(queries), len(bags)), bool)
-        bounds, rows = np.zeros((len(bags), len(queries))), np.arange(len(bags))
-        for share in SHARES:
-            bounds[rows] = self._unshared(bags.take(rows), queries, share)
-            rows = rows[np.count_nonzero(bounds[rows] <= within, axis=1) > _FEW * len(queries)]
-        return np.ascontiguousarray((bounds <= within).T)
+            yield from ((row, np.arange(len(bags))) for row in range(len(queries)))
+            return
+        rows, near = np.arange(len(bags)), np.ones((len(queries), len(bags)), bool)
+        for share in _SHARES:
+            near[:, rows] = self._bounded(bags.take(rows), queries, within, share)
+            rows = np.flatnonzero(near.any(axis=0))
+        yield from ((row, np.flatnonzero(near[row])) for row in np.flatnonzero(near.any(axis=1)).tolist())
 
-    def _unshared(self, bags: Bags, queries: Bags, share: float) -> _Floats:
-        """Return lower bounds (n, w) by the words that have a `share` of the documents' mass, see `NearestOthers`."""
+    def _bounded(self, bags: Bags, queries: Bags, within: _Floats, share: float) -> NDArray[np.bool_]:
+        """Return which documents (w, n) are not excluded by the words that have a `share` of their mass."""
         words = self.counted.words
-        least = np.zeros(len(self._pool.counted.words.texts) + len(words.texts))
-        least[self._joint] = self._pool.others.costs(bags, words.texts, words.vectors, share)
-        return unshared_cost(Bags(bags.starts, self._joint[bags.words], bags.weights), queries, least)
+        wanted = common_words(bags, len(words.texts), share)
+        bounds = PairBounds(bags, self._pool.near_words.near(words.texts, words.vectors, wanted), queries)
+        near = np.empty((len(queries), len(bags)), bool)
+
+        def fill(first: int, last: int) -> None:
+            near[first:last] = bounds.of_rows(first, last, np.inf) <= within[first:last, None]
+
+        parallel_for(fill, len(queries), most=_WATCHES)
+        return near

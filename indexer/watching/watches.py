@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self
 
-from moverank.indexer.arguments import finite_number, limit, text
-from moverank.indexer.documents import Document, content_fault, key_fault
+from moverank.indexer.arguments import finite_number, text
+from moverank.indexer.documents import Document, content_fault, key_fault, text_fault
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters import alternatives, field_tests
 from moverank.indexer.options import OtherGroups, Where
 from moverank.indexer.ranked_texts import QueryText, query_document
-from moverank.indexer.ranking_spec import RankingSpec, resolve
+from moverank.indexer.ranking_spec import RankingSpec, parse_ranking, resolve
 from moverank.indexer.reading.formats.threads import record_of, stored_document
 from moverank.indexer.store import Reader, StoredWatch
 from moverank.indexer.word_factors import check_weights
@@ -51,7 +51,7 @@ class Watch:
 
 @lru_cache
 def _spec(ranking: str) -> RankingSpec:
-    return resolve(ranking, None, RankingSpec(()))
+    return resolve(None, None, parse_ranking(ranking))
 
 
 def checked_watch(
@@ -67,9 +67,7 @@ def checked_watch(
 
     Raises UsageError for an invalid argument, and for a ranking that is no distance.
     """
-    document = query_document(query)
-    if fault := "is empty" if not text("the name of a watch", name) else key_fault(name):
-        raise UsageError(f"the name of a watch: {fault}")
+    document, name = query_document(query), checked_name(name)
     if fault := content_fault(Document(name, document.title, document.parts)):
         raise UsageError(f"the watch {name!r} {fault}")
     check_weights(ranking.weights, embedding)
@@ -77,8 +75,21 @@ def checked_watch(
     field_tests(reader, conditions)  # raises UsageError for a field that no document has
     own = Document("", document.title, document.parts, title_counts=document.title_counts)
     return StoredWatch(
-        name, record_of(own), _fixed(ranking), limit("the largest distance", within), conditions, reader.revision()
+        name,
+        record_of(own),
+        _fixed(ranking),
+        finite_number("the largest distance", within),
+        conditions,
+        reader.revision(),
     )
+
+
+def checked_name(name: str) -> str:
+    """Return the name of a watch; UsageError for one that cannot be stored."""
+    what = "the name of a watch"
+    if fault := "is empty" if not text(what, name) else key_fault(name) or text_fault([name], {}):
+        raise UsageError(f"{what}: {fault}")
+    return name
 
 
 def watch_ranking(rank: str | None, gamma: float | None, own: RankingSpec) -> RankingSpec:

@@ -9,6 +9,7 @@ branch_labels = None
 depends_on = None
 
 _TEXT = sa.String().with_variant(sa.String(collation="C"), "postgresql")
+_LONG = sa.Integer().with_variant(sa.BigInteger(), "postgresql")
 
 
 def upgrade() -> None:
@@ -25,13 +26,12 @@ def upgrade() -> None:
     )
     op.create_table(
         "events",
-        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("number", _LONG, autoincrement=False, nullable=False),
         sa.Column("watch", _TEXT, nullable=False),
         sa.Column("document", _TEXT, nullable=False),
         sa.Column("distance", sa.Double(), nullable=False),
         sa.Column("revision", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("number", name="pk_events"),
-        sqlite_autoincrement=True,
     )
 
 

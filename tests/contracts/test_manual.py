@@ -52,6 +52,7 @@ JSON_COMMANDS = {
     "show": "plug-hot -i docs.index",
     "remove": "plug-hot -i docs.index",
     "watch events": "-i docs.index",
+    "watch forget": "--before 1 -i docs.index",
     "watch remove": "plugs -i docs.index",
     "shards create": "-i new.toml --shards 2 --embedding glove.6B.300d.txt.gz",
     "shards info": "-i new.toml",

@@ -68,6 +68,15 @@ def test_index_reports_events_which_are_printed_in_their_order(call: Call, forum
     }
 
 
+def test_old_events_are_forgotten(call: Call, forum: Path, tmp_path: Path) -> None:
+    assert call("watch", "add", "dogs", "dog cat", "--within", "0", "-i", forum, "--rank", "wmd").code == 0
+    assert call("index", _records(tmp_path, {"b": "cat dog", "c": "dog cat"}), "-i", forum).code == 0
+    assert call("watch", "forget", "--before", "2", "-i", forum).out == "deleted 1 event\n"
+    assert call("watch", "events", "-i", forum, "--json").json["number"] == 2
+    assert call("watch", "forget", "--before", "99", "-i", forum, "--json").json == {"forgotten": 1}
+    assert call("watch", "events", "-i", forum).out == ""
+
+
 def test_followed_events_end_at_an_interruption_without_a_failure(call: Call, forum: Path, tmp_path: Path) -> None:
     assert call("watch", "add", "dogs", "dog cat", "--within", "0", "-i", forum, "--rank", "wmd").code == 0
     command = [sys.executable, "-m", "moverank", "watch", "events", "--follow", "--json", "-i", str(forum)]
@@ -87,7 +96,12 @@ def test_bad_arguments_are_one_sentence(call: Call, forum: Path, tmp_path: Path)
         (("add", "w", "dog", "--within", "-1"), 2, "the largest distance must be a number of 0 or more, not -1.0"),
         (("add", "w", "dog", "--within", "1", "--rank", "bm25"), 2, "a watch compares by a distance alone"),
         (("add", "w", "the", "--within", "1"), 1, "the query 'the' has no word that the collection has a vector for"),
+        (("add", "w", "dog", "--within", "inf"), 2, "the largest distance must be a number of 0 or more, not inf"),
+        (("add", "w", "dog", "--within", "nan"), 2, "the largest distance must be a number of 0 or more, not nan"),
         (("remove", "w"), 1, "there is no watch 'w'"),
+        (("remove", "\ud800"), 2, "the name of a watch: holds \\ud800, half of a surrogate pair"),
+        (("events", "--after", str(2**63)), 2, "after must be a whole number of at most 9,223,372,036,854,775,807"),
+        (("forget", "--before", str(2**63)), 2, "before must be a whole number of at most 9,223,372,036,854,775,807"),
     ):
         answer = call("watch", *arguments, "-i", forum)
         assert (answer.code, answer.out) == (code, "")

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from moverank import Collection, Document, Event, NoKnownWords, Part, UnknownKey, UsageError
+from moverank import Collection, Document, Event, NoKnownWords, Part, Settings, UnknownKey, UsageError
 from moverank.indexer.files.location import collection_directory
 from moverank.indexer.indexing import sync
 from moverank.indexer.maintenance.backup import copy_collection
-from moverank.indexer.ranking_spec import RankingSpec, resolve
+from moverank.indexer.ranking_spec import parse_ranking, resolve
+from moverank.indexer.watching import matching
 from tests.indexer.world import NO_VECTOR, WORDS, CollectionFactory, MakeCollection, Twin, document, random_documents
 
 _WORD = st.sampled_from([*WORDS, *WORDS[:3], *NO_VECTOR, "of"])
@@ -47,7 +48,7 @@ def _check(found: Sequence[Event], watches: Sequence[_Watch], twin: Twin, change
     events = {(event.watch, event.document): event.distance for event in found}
     assert len(events) == len(found)
     for number, (text, ranking, within, where) in enumerate(watches):
-        spec = resolve(ranking, None, RankingSpec(()))
+        spec = resolve(None, None, parse_ranking(ranking))
         distances = twin.distances(text, spec.plain or "", spec.gamma)
         for key in changed:
             distance = distances.get(key, 9.0) if _passes(twin.documents[key], where) else 9.0
@@ -213,6 +214,10 @@ def test_filters_of_fields_that_no_document_has_any_more(watched: Collection) ->
     ("changes", "message"),
     [
         ({"name": ""}, "the name of a watch: is empty"),
+        ({"name": "a\0b"}, "the name of a watch: holds a NUL character"),
+        ({"name": "\ud800"}, r"the name of a watch: holds \\ud800, half of a surrogate pair"),
+        ({"within": float("inf")}, "the largest distance must be a number of 0 or more, not inf"),
+        ({"within": float("nan")}, "the largest distance must be a number of 0 or more, not nan"),
         ({"name": 3}, "the name of a watch must be a string, not 3"),
         ({"query": 3}, "a query is a text or a Document, not int"),
         ({"query": "a\0b"}, "holds a NUL character"),
@@ -245,6 +250,52 @@ def test_bad_ranges_of_events_are_refused(watched: Collection) -> None:
         watched.events(-1)
     with pytest.raises(UsageError, match="limit must be a whole number of 1 or more, not 0"):
         watched.events(0, 0)
+    for call in (watched.events, watched.forget_events, lambda number: watched.events(0, number)):
+        with pytest.raises(UsageError, match="must be a whole number of at most 9,223,372,036,854,775,807, not 9223"):
+            call(2**63)
+    assert watched.events(2**63 - 1, 2**63 - 1) == []
+
+
+def test_names_that_cannot_be_stored_have_no_watch(watched: Collection) -> None:
+    for name, fault in (("\ud800", "half of a surrogate pair"), ("a\0b", "holds a NUL"), ("", "is empty")):
+        with pytest.raises(UsageError, match=f"the name of a watch: .*{fault}"):
+            watched.unwatch(name)
+
+
+def test_numbers_of_forgotten_events_are_not_given_again(watched: Collection, tmp_path: Path) -> None:
+    for key in "bcd":
+        assert _index(watched, document(key, "ant bee")) == [("ants", key)]
+    assert watched.forget_events(2) == 1
+    assert [event.number for event in watched.events()] == [2, 3]
+    assert watched.forget_events(99) == 2
+    assert watched.forget_events(99) == 0
+    copy_collection(watched.path, collection_directory(str(tmp_path / "copied")))
+    watched.refit()
+    with Collection.open(tmp_path / "copied") as copied:
+        for collection in (watched, copied):
+            assert collection.events() == []
+            collection.index([document("e", "ant bee")])
+            assert [event.number for event in collection.events()] == [4]
+    watched.forget_events(0)
+    assert [event.number for event in watched.events()] == [4]
+
+
+def test_a_collection_has_a_largest_number_of_watches(watched: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matching, "_MOST", 2)
+    watched.watch("second", "bee", 1)
+    with pytest.raises(UsageError, match="a collection has at most 2 watches: remove one"):
+        watched.watch("third", "bee", 1)
+    watched.watch("second", "cat", 1)
+    assert [watch.name for watch in watched.watches()] == ["ants", "second"]
+
+
+def test_watches_wait_for_the_language(factory: CollectionFactory, tmp_path: Path) -> None:
+    with Collection.create(tmp_path / "auto", Settings(str(factory.vectors), language="auto")) as collection:
+        with pytest.raises(UsageError, match="is found in its first documents: index them before a watch is added"):
+            collection.watch("w", "ant", 1)
+        collection.index([document("a", "ant bee")])
+        collection.watch("w", "ant bee", 0.5)
+        assert _index(collection, document("b", "ant bee")) == [("w", "b")]
 
 
 def test_weights_that_other_vectors_do_not_determine_are_reported_before_anything_is_written(
