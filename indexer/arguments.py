@@ -14,10 +14,16 @@ SHARE = r"^([0-9]{0,2}\.[0-9]+|[0-9]{1,2}|100(\.0+)?) ?%$"
 """The pattern of a share in percent, from 0 to 100."""
 
 
-def whole_number(name: str, value: object, least: int = 1) -> int:
-    """Return a whole number of at least `least`, such as one of NumPy's; UsageError for anything else."""
+LARGEST = 2**63 - 1
+"""The largest whole number that a database stores."""
+
+
+def whole_number(name: str, value: object, least: int = 1, most: int | None = None) -> int:
+    """Return a whole number from `least` to `most`, such as one of NumPy's; UsageError for anything else."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise UsageError(f"{name} must be a whole number of {least} or more, not {shown(value)}")
+    if most is not None and int(value) > most:
+        raise UsageError(f"{name} must be a whole number of at most {most:,}, not {shown(value)}")
     return int(value)
 
 

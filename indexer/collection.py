@@ -7,11 +7,11 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from moverank.indexer.arguments import items, switch, texts
+from moverank.indexer.arguments import LARGEST, items, switch, texts, whole_number
 from moverank.indexer.contents.contents import Contents
 from moverank.indexer.contents.summary import StoredDocuments
-from moverank.indexer.documents import Changes, Document, Rejection
-from moverank.indexer.errors import CollectionError, UsageError
+from moverank.indexer.documents import Changes, Document, Event, Rejection
+from moverank.indexer.errors import CollectionError, UnknownKey, UsageError
 from moverank.indexer.face import Face, pair_options
 from moverank.indexer.files.location import collection_directory
 from moverank.indexer.indexing.collection_vectors import (
@@ -39,6 +39,8 @@ if TYPE_CHECKING:  # only the methods that need these import them: every command
     from moverank.indexer.search.engine_scores import Scores
     from moverank.indexer.search.pairs import Neighbours
     from moverank.indexer.snapshot.faiss_index import IndexInUse
+    from moverank.indexer.watching.matching import Matcher, WatchPool
+    from moverank.indexer.watching.watches import Watch
     from moverank.rerank.ranking import Ranking
     from moverank.rerank.words.detection import Detected
     from moverank.rerank.words.embedding import Embedding
@@ -63,6 +65,8 @@ class Collection(Face, StoredDocuments):
     ) -> None:
         self.path, self.settings, self.wait = path, settings, wait
         self.detected: Detected | None = None
+        self._watch_pool: WatchPool | None = None
+        self._moving = False  # documents from another shard, which are not new
         self._store, self._embedding = store, embedding
         self._states = Follower(OpenState, store, path, lambda: self._embedding, self._opened)
         self._run, self._run_many = self._states.run, self._states.run_many
@@ -244,10 +248,12 @@ class Collection(Face, StoredDocuments):
             counter = WordCounter(settings.tokenizer, self._embedding)
             callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed}
             new = None if within is None else Uncompared(self._store, within)
+            matcher = None if dry_run else self._matcher(settings)
             if not dry_run:
-                callbacks["follow"] = TableUpkeep(self.path, settings, self._embedding).follow
+                table = TableUpkeep(self.path, settings, self._embedding)
+                callbacks["follow"] = [table.follow, *(one.follow for one in (matcher, new) if one)]
             if new:
-                callbacks |= new.callbacks(callbacks["follow"])
+                callbacks["stored"] = new.add
             if settings != self.settings:
                 callbacks["begin"] = lambda writer: writer.set_settings(settings.stored())
             sync = Sync(self._store, counter, settings.tokens_digest(), scope=scope, strict=strict, **callbacks)
@@ -257,6 +263,7 @@ class Collection(Face, StoredDocuments):
             if dry_run:
                 return changes
             self.settings = settings
+            changes = replace(changes, events=matcher.events if matcher else 0)
             if self.detected:
                 changes = self._follow_language(changes)
             self._states.close()
@@ -291,6 +298,25 @@ class Collection(Face, StoredDocuments):
         coverage = self.coverage if upkeep else None
         return replace(new.without(found, changes), revision=removed.revision, coverage=coverage)
 
+    def _take_over(self, documents: Iterable[Document]) -> None:
+        """Index documents that another shard had: they are not new, and yield no events of watches."""
+        self._moving = True
+        try:
+            self.index(documents, upkeep=False, strict=True)
+        finally:
+            self._moving = False
+
+    def _matcher(self, settings: Settings) -> "Matcher | None":
+        """Return what writes the events of later transactions; None without watches. The lock is held."""
+        with self._store.reading() as reader:
+            stored, since = reader.watches(), reader.revision()
+        if not stored or self._embedding is None or self._moving:
+            return None
+        from moverank.indexer.watching.matching import Matcher, WatchPool
+
+        self._watch_pool = WatchPool.current(self._watch_pool, stored, settings, self._embedding)
+        return Matcher(self._watch_pool, settings, self._embedding, since)
+
     def _follow_language(self, changes: Changes) -> Changes:
         """Let imported vectors find the forms of words of the language found; return `changes` with the revision."""
         from moverank.indexer.indexing.vectors_change import follow_language
@@ -324,6 +350,66 @@ class Collection(Face, StoredDocuments):
         self.settings, self._embedding, changes = fitted
         self._compact(progress)
         return changes
+
+    def watch(
+        self,
+        name: str,
+        query: QueryText,
+        within: float,
+        *,
+        rank: str | None = None,
+        gamma: float | None = None,
+        where: Where | None = None,
+    ) -> "Watch":
+        """Add a watch: each document that is added or changed later, within a distance of a query, yields an event.
+
+        Events are the hits of an exact search, up to rounding at the limit.
+
+        A watch of the same `name` is replaced. `query`: a text or a `Document`, as in `search`. `within`: the largest
+        distance, by `rank`: a distance with options, by default WMD with the collection's gamma and weights. `where`:
+        only documents that pass this filter. A collection has at most 10,000 watches. Raises UsageError for other
+        rankings and other invalid arguments, and while the collection's language is still to be found, NoKnownWords,
+        and LockedError while another process writes.
+        """
+        from moverank.indexer.watching.matching import add_watch
+        from moverank.indexer.watching.watches import watch_ranking
+
+        with locked_for_writing(self._store, self.path, self.wait):
+            self.refresh()
+            with self._store.writing() as writer:
+                ranking = watch_ranking(rank, gamma, self.settings.ranking)
+                return add_watch(writer, self.settings, self.embedding, name, query, within, ranking, where)
+
+    def unwatch(self, name: str) -> None:
+        """Remove a watch; its events stay. Raises UnknownKey, and LockedError while another process writes."""
+        from moverank.indexer.watching.watches import checked_name
+
+        checked_name(name)
+        with locked_for_writing(self._store, self.path, self.wait), self._store.writing() as writer:
+            if not writer.drop_watch(name):
+                raise UnknownKey(f"there is no watch {name!r}")
+
+    def watches(self) -> "list[Watch]":
+        """Return all watches, by name."""
+        from moverank.indexer.watching.watches import Watch
+
+        with self._store.reading() as reader:
+            return [Watch.of(stored) for stored in reader.watches()]
+
+    def events(self, after: int = 0, limit: int = 1000) -> list[Event]:
+        """Return the first events of watches with a number above `after`, at most `limit`, in their order."""
+        least, most = whole_number("after", after, 0, LARGEST), whole_number("limit", limit, 1, LARGEST)
+        with self._store.reading() as reader:
+            return reader.events(least, most)
+
+    def forget_events(self, before: int) -> int:
+        """Delete the events with a number below `before`, and return how many there were; numbers are not reused.
+
+        Raises LockedError while another process writes.
+        """
+        number = whole_number("before", before, 0, LARGEST)
+        with locked_for_writing(self._store, self.path, self.wait), self._store.writing() as writer:
+            return writer.forget_events(number)
 
     def sources(self) -> list[StoredSource]:
         """Return the sources that documents were read from, with their numbers of documents."""

@@ -129,6 +129,20 @@ class Rejection:
         return f"{self.source}:{self.line}: {self.reason}" if self.line else f"{self.source}: {self.reason}"
 
 
+class Event(NamedTuple):
+    """A new or changed document is near a watch.
+
+    Later events have larger numbers. `revision` is the one that added or changed the document; `distance` is that of
+    the document as of the commit.
+    """
+
+    number: int
+    watch: str
+    document: str
+    distance: float
+    revision: int
+
+
 @dataclass(frozen=True, slots=True)
 class Changes:
     """The result of a run: numbers of documents, and the collection's revision after it."""
@@ -150,6 +164,8 @@ class Changes:
     run."""
     trained_seconds: float | None = field(default=None, compare=False)
     """The time that training word vectors took, None if none were trained."""
+    events: int = 0
+    """Events of watches."""
 
     @property
     def documents(self) -> int:

@@ -15,7 +15,7 @@ IndexerError
     ├── ConnectionLost the connection to the database was lost
     ├── NoPermission   the user of the database, or of the files, may not do this
     ├── DamagedFile    a file differs from what was written
-    └── UnknownKey     no document has the given key
+    └── UnknownKey     no document has the given key, or no watch the given name
 """
 
 from pathlib import Path
@@ -100,7 +100,7 @@ class DamagedFile(CollectionError):  # noqa: N818 - named after what it is
 
 
 class UnknownKey(CollectionError, KeyError):  # noqa: N818 - named after what happened
-    """The collection has no document with the given key."""
+    """The collection has no document with the given key, or no watch with the given name."""
 
     def __str__(self) -> str:
         """Return the message itself: KeyError would return its repr."""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from moverank.indexer.collection import Collection as Collection
     from moverank.indexer.documents import Changes as Changes
     from moverank.indexer.documents import Document as Document
+    from moverank.indexer.documents import Event as Event
     from moverank.indexer.documents import Part as Part
     from moverank.indexer.documents import Rejection as Rejection
     from moverank.indexer.errors import CollectionError as CollectionError
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from moverank.indexer.reranking.reranker import Reranker as Reranker
     from moverank.indexer.search.document_frequencies import DocumentFrequencies as DocumentFrequencies
     from moverank.indexer.settings import Settings as Settings
+    from moverank.indexer.watching.watches import Watch as Watch
     from moverank.rerank.bags.bag import Bag as Bag
     from moverank.rerank.bags.bag import Bags as Bags
     from moverank.rerank.distance.cell_limit import limit_cells as limit_cells
@@ -59,13 +61,14 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "moverank.indexer.collection": "Collection",
-    "moverank.indexer.documents": "Changes Document Part Rejection",
+    "moverank.indexer.documents": "Changes Document Event Part Rejection",
     "moverank.indexer.errors": "CollectionError IndexerError LockedError PruneRefused QueryVectorError ReadError "
     "RecordError SettingsError UnknownKey UsageError VectorsError",
     "moverank.indexer.options": "SearchOptions",
     "moverank.indexer.reranking.reranker": "Reranker",
     "moverank.indexer.search.document_frequencies": "DocumentFrequencies",
     "moverank.indexer.settings": "Settings",
+    "moverank.indexer.watching.watches": "Watch",
     "moverank.rerank.bags.bag": "Bag Bags",
     "moverank.rerank.distance.cell_limit": "limit_cells",
     "moverank.rerank.distance.explain": "Explanation WhyNot",

@@ -23,19 +23,20 @@ MODULES = {
     "help": ("help",),
     "evaluating": ("evaluate",),
     "sharding": ("shards",),
+    "watching": ("watch",),
 }
 """The names of the commands in each module."""
 
 PANELS = {
     "Everyday": ("index", "threads", "search", "similar", "explain", "remove", "demo", "help"),
-    "Look": ("list", "show", "export", "info", "pairs"),
+    "Look": ("list", "show", "export", "info", "pairs", "watch"),
     "Other engines and programs": ("rerank", "serve"),
     "Measure": ("evaluate", "tune"),
     "Maintain": ("check", "backup", "copy", "refit", "dedupe", "shards"),
 }
 """The panels of the help, and the commands in each, in its order."""
 
-GROUPS = ("evaluate", "shards")
+GROUPS = ("evaluate", "shards", "watch")
 """The names of the groups of commands; each is the whole app of its module."""
 
 REMOVED = {

@@ -131,7 +131,8 @@ def changes_line(changes: Changes, seconds: float) -> str:
     rate = f", {changes.documents / seconds:,.0f} documents/s" if changes.documents > 1 and seconds > 0.05 else ""
     covered = "" if changes.coverage is None else f"; {percentage(changes.coverage)} of all words have a vector"
     figures = f"{seconds:.2f} s{rate}; revision {changes.revision}{covered}"
-    return f"{', '.join(counts) or 'no document found'}{wordless} ({figures})"
+    events = f"; {changes.events:,} event{'s' * (changes.events > 1)} of watches" if changes.events else ""
+    return f"{', '.join(counts) or 'no document found'}{wordless}{events} ({figures})"
 
 
 def refit_lines(info: Mapping[str, Any], seconds: float, *, language: bool, vectors: bool) -> Iterator[str]:

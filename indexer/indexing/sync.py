@@ -3,7 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -77,7 +77,8 @@ class Sync:
     `scope`: the sources that it may replace. `rejected` is called with each bad record; a `strict` run stops at the
     first with RecordError, and writes nothing. `changed` is called with the change of a document ("added", "updated",
     "removed") and its key, `stored` with the id and the change of one that was written. `begin` is called at the
-    beginning of the first transaction; `follow` at the end of each, to bring derived data up to date.
+    beginning of the first transaction; each of `follow` at the end of each that changed the collection, but not of a
+    dry run, to bring derived data up to date.
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class Sync:
         changed: Callable[[str, str], None] = lambda _, __: None,
         stored: Callable[[int, str], None] = lambda _, __: None,
         begin: Callable[[Writer], None] = lambda _: None,
-        follow: Callable[[Writer], None] = lambda _: None,
+        follow: Sequence[Callable[[Writer], None]] = (),
     ) -> None:
         self._begin, self._follow = begin, follow
         self._store, self._counter, self._salt = store, counter, salt
@@ -121,7 +122,6 @@ class Sync:
                 self._begin(writer)
                 if self._ownership.rename(writer, dry_run=dry_run):
                     writer.next_revision()
-                    self._follow(writer)
             batches = _batches(self._accepted(records))
             began = perf_counter()
             while batch := next(batches, None):
@@ -142,7 +142,6 @@ class Sync:
         """
         failure: BaseException | None = None
         with self._transaction(whole) as writer:
-            before = writer.revision()
             while batch:
                 self._write(writer, batch)
                 if perf_counter() > until:
@@ -153,8 +152,6 @@ class Sync:
                     failure = error
                     break
             self._counter.store(writer)
-            if writer.revision() > before:
-                self._follow(writer)
         if failure:
             raise failure
 
@@ -172,7 +169,6 @@ class Sync:
         for sentence in unseen.notes():
             _log.warning(sentence)
         self._tally["removed"] += remove_by_ids(writer, list(unseen.removable))
-        self._follow(writer)
         self._tally["kept"] += kept
         for key in unseen.removable.values():
             self._changed("removed", key)
@@ -180,10 +176,20 @@ class Sync:
     def _whole_run(self, *, prune: bool, dry_run: bool) -> AbstractContextManager[Writer | None]:
         if dry_run:
             return self._store.trying()
-        return self._store.writing() if self._strict or prune else nullcontext(None)
+        return self._followed() if self._strict or prune else nullcontext(None)
 
     def _transaction(self, whole: Writer | None) -> AbstractContextManager[Writer]:
-        return nullcontext(whole) if whole else self._store.writing()
+        return nullcontext(whole) if whole else self._followed()
+
+    @contextmanager
+    def _followed(self) -> Iterator[Writer]:
+        """Open a transaction; before it is committed, derived data follow its changes."""
+        with self._store.writing() as writer:
+            before = writer.revision()
+            yield writer
+            if writer.revision() > before:
+                for follow in self._follow:
+                    follow(writer)
 
     def _accepted(self, records: Iterable[Document | Rejection]) -> Iterator[Document]:
         """Yield the documents, and report rejections."""

@@ -4,7 +4,7 @@ Their ids are stored with them, so that the next such run compares what an inter
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 from itertools import chain, pairwise
 
@@ -48,16 +48,12 @@ class Uncompared:
         """Return the ids (m,), increasing."""
         return np.sort(np.array([*self._changes], np.int64))
 
-    def callbacks(self, follow: Callable[[Writer], None]) -> dict[str, Callable[..., None]]:
-        """Return callbacks of `Sync` that add the documents of a run, and write the ids after `follow`."""
+    def add(self, id_: int, change: str) -> None:
+        """Add a document of this run that was "added" or "updated"."""
+        self._changes[id_] = change
 
-        def followed(writer: Writer) -> None:
-            follow(writer)
-            self._write(writer)
-
-        return {"stored": self._changes.__setitem__, "follow": followed}
-
-    def _write(self, writer: Writer) -> None:
+    def follow(self, writer: Writer) -> None:
+        """Write the ids in the transaction that stores the documents."""
         ids = self.ids
         breaks = [0, *(1 + np.flatnonzero(np.diff(ids) > 1)).tolist(), len(ids)] if len(ids) else []
         intervals = [[int(ids[first]), int(ids[end - 1])] for first, end in pairwise(breaks)]

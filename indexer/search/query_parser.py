@@ -192,7 +192,7 @@ class QueryParser:
         stored = {word.word: word.id for word in found}
         needs_vector = query.needs_bag or (query.ranking.distances and not self._occur(texts, stored, query))
         if not len(texts) or (needs_vector and not vectors.known.any()):
-            raise NoKnownWords(_without_words(text, has_words=bool(texts)))
+            raise NoKnownWords(without_words(text, has_words=bool(texts)))
         ids = np.array([stored.get(name, 0) for name in texts], np.int64)
         counts = part_counts(counted, counter.places(texts))
         words = CountedQuery(tuple(texts), ids, vectors, counts, float(self._settings.title_weight))
@@ -217,7 +217,7 @@ def joined_scorer(options: SearchOptions, ranking: RankingSpec, settings: Settin
     return own
 
 
-def _without_words(text: QueryText, *, has_words: bool) -> str:
+def without_words(text: QueryText, *, has_words: bool) -> str:
     """Return why a query has no answer; `has_words`: it has only unknown words."""
     shown = " ".join(" ".join(part for _, part in ranked_texts(query_document(text))).split())
     reason = "" if has_words else ": all of its words are stop words" if shown else ": it is empty"

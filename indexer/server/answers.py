@@ -350,6 +350,70 @@ class DocumentObject(TypedDict):
 
 
 @_described
+class WatchedQueryObject(TypedDict):
+    """The query of a watch."""
+
+    title: str
+    """The title, empty if there is none."""
+    parts: list[PartObject]
+    """The texts."""
+
+
+@_described
+class WatchObject(TypedDict):
+    """A stored query: documents that are added or changed later, within its distance, yield events."""
+
+    name: str
+    """The name."""
+    query: WatchedQueryObject
+    """The query."""
+    ranking: str
+    """The distance, with its gamma and weights."""
+    within: float
+    """The largest distance of an event."""
+    where: list[str] | dict[str, Any]
+    """The filter; empty: all documents pass."""
+    revision: int
+    """The revision of the collection when the watch was added."""
+
+
+@_described
+class WatchesObject(TypedDict):
+    """The watches of a collection."""
+
+    watches: list[WatchObject]
+    """All of them, by name."""
+    revision: int
+    """The number of the last committed change."""
+
+
+@_described
+class EventObject(TypedDict):
+    """A document that was added or changed is within the distance of a watch."""
+
+    number: int
+    """Later events have larger numbers."""
+    watch: str
+    """The name of the watch."""
+    document: str
+    """The key of the document."""
+    distance: float
+    """The distance of the document from the query."""
+    revision: int
+    """The revision that added or changed the document."""
+
+
+@_described
+class EventsObject(TypedDict):
+    """Some events of the watches of a collection."""
+
+    events: list[EventObject]
+    """The events in their order."""
+    revision: int
+    """The number of the last committed change."""
+
+
+@_described
 class ChangesObject(TypedDict):
     """What a request changed, in numbers of documents."""
 
@@ -373,6 +437,8 @@ class ChangesObject(TypedDict):
     """The share of the running words that have a vector, from 0 to 1."""
     trained_seconds: float | None
     """The time that training word vectors took; null if none were trained."""
+    events: int
+    """Events of watches."""
 
 
 @_described

@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.server import documents_api, rerank_api, search_api, status_api
+from moverank.indexer.server import documents_api, rerank_api, search_api, status_api, watches_api
 from moverank.indexer.server.ending import Ending
 from moverank.indexer.server.guard import Access, Guard
 from moverank.indexer.server.openapi_document import DescribedApp
@@ -52,7 +52,7 @@ def application(state: ServerState, access: Access, reports: Path | None = None,
         strict_content_type=False,  # a body without a type counts as JSON: the guard refuses requests of foreign pages
     )
     app.state.moverank = state
-    for api in (rerank_api, search_api, documents_api, status_api):
+    for api in (rerank_api, search_api, documents_api, watches_api, status_api):
         app.include_router(api.router)
     app.include_router(pages_router(reports))
     add_handlers(app)

@@ -79,7 +79,7 @@ async def put_document(
         document = await asyncio.to_thread(lambda: document_of_record(with_key(record, key), key))
     except BadRecord as bad:
         raise HttpProblem(422, bad.reason) from bad
-    return await _changed(state, served, partial(write_document, document), wait=wait)
+    return await changed(state, served, partial(write_document, document), wait=wait)
 
 
 @router.post(
@@ -101,14 +101,14 @@ async def add_documents(
 ) -> JsonObject:
     """Add or replace the documents of a JSONL body, all or none of them; the answer comes when they are durable."""
     async with _uploaded(request, state) as path:
-        return await _changed(state, served, partial(write_records, str(path)), wait=wait)
+        return await changed(state, served, partial(write_records, str(path)), wait=wait)
 
 
 @router.delete("/{name}/documents/{key:key}", responses=sends(ChangesObject))
 @router.delete("/{name}/document", responses=sends(ChangesObject), name="delete_document_by_key")
 async def delete_document(served: ServedHere, state: ThisServer, key: Key, wait: WaitForSearches = False) -> JsonObject:
     """Remove one document."""
-    return await _changed(state, served, partial(remove_key, key), wait=wait)
+    return await changed(state, served, partial(remove_key, key), wait=wait)
 
 
 @router.delete("/{name}/documents", responses=sends(ChangesObject))
@@ -119,10 +119,10 @@ async def delete_documents(
     wait: WaitForSearches = False,
 ) -> JsonObject:
     """Remove the documents that pass a filter; all of them only one by one."""
-    return await _changed(state, served, partial(remove_where, tuple(where)), wait=wait)
+    return await changed(state, served, partial(remove_where, tuple(where)), wait=wait)
 
 
-async def _changed(state: ServerState, served: Served, change: Change, *, wait: bool) -> JsonObject:
+async def changed(state: ServerState, served: Served, change: Change, *, wait: bool) -> JsonObject:
     """Return the changes that a collection's writer has committed; `wait`: once this process searches them."""
     _check_writable(state)
     changes = await _committed(served, change, state.limits)

@@ -16,7 +16,7 @@ _SCHEMES = {
     "basic": {"type": "http", "scheme": "basic", "description": "Any name, with the token as the password."},
 }
 _GENERATED = ("HTTPValidationError", "ValidationError")  # of FastAPI; this server sends problems
-_WORK = ("rerank", "collections", "documents")
+_WORK = ("rerank", "collections", "documents", "watches")
 
 
 class DescribedApp(FastAPI):

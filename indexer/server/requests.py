@@ -174,6 +174,21 @@ class StoredRerankBody(RankingParameters):
     """Each hit has its whole text."""
 
 
+class WatchBody(Body):
+    """A watch: documents that are added or changed later, within a distance of a query, yield events."""
+
+    query: TextOrRecord
+    """A text, or a record with a title and a text, or a thread."""
+    within: Finite = Field(ge=0)
+    """The largest distance of an event."""
+    rank: str | None = None
+    """The distance, such as `wmd` or `pwmd:gamma=0.5`; null: WMD with the collection's gamma and weights."""
+    gamma: Finite | None = Field(default=None, ge=0)
+    """How much less the later posts of a thread count; null: as in the collection."""
+    where: FilterBody | None = None
+    """The filter: a list of conditions such as `year>=2019`, all of which must hold, or values by field."""
+
+
 def as_query(text: TextOrRecord | Document, limits: Limits, name: str = "the query") -> Document:
     """Return a text or record as a document; HttpProblem 413 if it is too long, UsageError if it is invalid."""
     check_depth(text, name)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from moverank.indexer.contents.contents import Description
     from moverank.indexer.reranking.reranker import Reranker
-    from moverank.indexer.store import Entry
+    from moverank.indexer.store import Entry, Reader
     from moverank.rerank.distance.ground_cost import NearWord
 
 
@@ -106,6 +106,10 @@ class Served(Protocol):
 
     def current(self) -> AbstractContextManager[State]:
         """Keep the current state open during the block; HttpProblem 503 while there is none."""
+        ...
+
+    def read(self, work: "Callable[[Reader], WorkResult]") -> WorkResult:
+        """Return the result of `work` on the last commit; UsageError for shards."""
         ...
 
     def write(self, change: Change) -> "Future[Changes]":

@@ -30,7 +30,7 @@ from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.writer_process import Change, WriterProcess, keep_up
 from moverank.indexer.state.follower import Follower
 from moverank.indexer.state.open_state import OpenState
-from moverank.indexer.store import repeated
+from moverank.indexer.store import Reader, repeated
 from moverank.rerank.distance.ground_cost import NearWord, nearest_words
 from moverank.rerank.errors import NoKnownWords, RerankError
 
@@ -209,6 +209,11 @@ class ServedCollection:
     def _check_searchable(self) -> None:
         if self._states.state is None:
             raise HttpProblem(503, f"the collection {self.name!r} has no word vectors yet: add more text")
+
+    def read(self, work: Callable[[Reader], _Answer]) -> _Answer:
+        """Return the result of `work` on the last commit, which may not be searched yet."""
+        with self._store.reading() as reader:
+            return work(reader)
 
     def write(self, change: Change) -> "Future[Changes]":
         """Run `change` after the waiting changes; HttpProblem 503 if too many wait."""

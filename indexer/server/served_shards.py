@@ -10,6 +10,7 @@ from threading import Event, Thread
 from time import monotonic
 
 from moverank.indexer.documents import Changes
+from moverank.indexer.errors import UsageError
 from moverank.indexer.reranking.reranker import Reranker
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import HttpProblem
@@ -18,6 +19,8 @@ from moverank.indexer.server.served_collection import DatabaseCheck, WaitingWrit
 from moverank.indexer.server.writer_process import Change
 from moverank.indexer.settings import Settings
 from moverank.indexer.shards.cluster import Cluster
+from moverank.indexer.store import Reader
+from moverank.indexer.watching.watches import NO_WATCHES
 from moverank.rerank.runtime.deadline import stopping
 
 _POLL = 1.0  # seconds between checks for changes by other processes
@@ -81,6 +84,10 @@ class ServedShards:
     def current(self) -> Iterator[_State]:
         """Return the current state."""
         yield self._state
+
+    def read(self, work: Callable[[Reader], WorkResult]) -> WorkResult:  # noqa: ARG002 - as of `Served`
+        """Raise UsageError: what is read has no place in all shards together."""
+        raise UsageError(NO_WATCHES)
 
     def write(self, change: Change) -> "Future[Changes]":
         """Run `change` after the waiting changes; HttpProblem 503 if too many wait."""

@@ -1,22 +1,24 @@
 """The process that writes to a collection, so that changes and compaction do not block the server's interpreter."""
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
 from threading import Lock, Thread
+from typing import Any
 
 from moverank.indexer.collection import Collection
 from moverank.indexer.documents import Changes, Document
-from moverank.indexer.errors import CollectionError
+from moverank.indexer.errors import CollectionError, UsageError
 from moverank.indexer.opening import Opened
 from moverank.indexer.reading.record_lines import read_records
 from moverank.indexer.server.ending import GRACE
 from moverank.indexer.server.freed_memory import return_freed_memory
 from moverank.indexer.server.log import LogFormat, log_format, start_log
 from moverank.indexer.server.parent import end_with_parent
+from moverank.indexer.watching.watches import NO_WATCHES
 
 _ENDING = "the server is ending: the change was not made"
 _WAIT = 10.0  # seconds that a change waits for another process that writes
@@ -44,6 +46,27 @@ def remove_key(key: str, collection: Opened) -> Changes:
 def remove_where(where: tuple[str, ...], collection: Opened) -> Changes:
     """Remove the documents that pass a filter."""
     return collection.remove(where=where, upkeep=False)
+
+
+def put_watch(watch: tuple[str, Document, float], options: Mapping[str, Any], collection: Opened) -> Changes:
+    """Add or replace a watch: its name, query and largest distance, with `options` of `Collection.watch`."""
+    found = _in_one_place(collection)
+    found.watch(*watch, **options)
+    return Changes(revision=found.revision)
+
+
+def remove_watch(name: str, collection: Opened) -> Changes:
+    """Remove a watch."""
+    found = _in_one_place(collection)
+    found.unwatch(name)
+    return Changes(revision=found.revision)
+
+
+def _in_one_place(collection: Opened) -> Collection:
+    """Return a collection; UsageError for one in shards."""
+    if not isinstance(collection, Collection):
+        raise UsageError(NO_WATCHES)
+    return collection
 
 
 def keep_up(collection: Collection) -> Changes:

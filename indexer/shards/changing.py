@@ -129,7 +129,7 @@ class Changer:
         missing = [key for key in keys if key not in there]
         if missing:
             documents = self._coordinator.with_collection(shard, documents_of, missing)
-            self._coordinator.with_collection(target, Collection.index, documents, upkeep=False, strict=True)
+            self._coordinator.with_collection(target, Collection._take_over, documents)  # noqa: SLF001 - its own call
         self._coordinator.with_collection(shard, Collection.remove, keys, upkeep=False)
 
 
@@ -154,7 +154,7 @@ def _summed(
         for kind, key in result.changed:
             if changed:
                 changed(kind, key)
-        names = ("added", "updated", "removed", "unchanged", "wordless", "kept")
+        names = ("added", "updated", "removed", "unchanged", "wordless", "kept", "events")
         total.update({name: getattr(result.changes, name) for name in names})
         total["rejected"] += len(own)
     refused = [f"{shard}: {result.refusal}" for shard, result in results.items() if result.refusal]

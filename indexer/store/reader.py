@@ -10,10 +10,11 @@ from operator import itemgetter
 from struct import unpack
 from typing import Any, NamedTuple
 
-from moverank.indexer.documents import NamedSource, Origin, counted_texts, text_fault
+from moverank.indexer.documents import Event, NamedSource, Origin, counted_texts, text_fault
 from moverank.indexer.store.rows import DamagedDocument, Rows, Values
 
 REMOVALS_FORGOTTEN = "removals_forgotten"
+EVENTS_FORGOTTEN = "events_forgotten"
 """Name of the setting that stores the revision up to which removals are no longer recorded."""
 
 UNKNOWN = -1
@@ -113,6 +114,20 @@ class StoredWord(NamedTuple):
     row: int
 
 
+class StoredWatch(NamedTuple):
+    """A watch: its `query` as a record of `export`, its `ranking`, and the conditions of its filter as JSON.
+
+    `revision` is the collection's when the watch was added.
+    """
+
+    name: str
+    query: Any
+    ranking: str
+    within: float
+    conditions: Any
+    revision: int
+
+
 class FieldTest(NamedTuple):
     """A condition: a document has one of the fields `names` with one of the `values` (None: any), or is one of `ids`.
 
@@ -186,8 +201,11 @@ class Reader:
 
     def forgotten(self) -> int:
         """Return the revision up to which removals are no longer recorded."""
-        value = f"SELECT {self.rows.json('value')} FROM settings WHERE name = :name"
-        return self.rows.number(value, name=REMOVALS_FORGOTTEN)
+        return self._number_set(REMOVALS_FORGOTTEN)
+
+    def _number_set(self, name: str) -> int:
+        """Return a setting that is a number, 0 if it is absent."""
+        return self.rows.number(f"SELECT {self.rows.json('value')} FROM settings WHERE name = :name", name=name)
 
     def changed_ids(self, since: int) -> list[int]:
         """Return the ids of documents changed after a revision, increasing."""
@@ -463,6 +481,39 @@ class Reader:
         """Return (id, number of documents) of every word with a vector, in the order of ids."""
         statement = f"SELECT id, frequency FROM words WHERE words.row != {UNKNOWN} ORDER BY id"
         return [(id_, frequency) for id_, frequency in self.rows.stream(statement)]
+
+    # Watches and their events.
+
+    def watches(self) -> list[StoredWatch]:
+        """Return all watches, by name."""
+        columns = f"name, {self.rows.json('query')}, ranking, within, {self.rows.json('conditions')}, revision"
+        return [
+            StoredWatch(name, json_value(query), ranking, within, json_value(conditions), revision)
+            for name, query, ranking, within, conditions, revision in self.rows.all(
+                f"SELECT {columns} FROM watches ORDER BY name"
+            )
+        ]
+
+    def events(self, after: int, limit: int) -> list[Event]:
+        """Return the first events with a number above `after`, at most `limit`."""
+        statement = (
+            "SELECT number, watch, document, distance, revision FROM events WHERE number > :after "
+            "ORDER BY number LIMIT :limit"
+        )
+        return list(map(Event._make, self.rows.all(statement, after=after, limit=limit)))
+
+    def watch_count(self, without: str) -> int:
+        """Return the number of watches of other names than one."""
+        return self.rows.number("SELECT count(*) FROM watches WHERE name != :name", name=without)
+
+    def last_event(self) -> int:
+        """Return the largest number of an event that was ever given, 0 if none was."""
+        return max(self._number_set(EVENTS_FORGOTTEN), self.rows.number("SELECT max(number) FROM events"))
+
+    def keys_and_revisions(self, ids: Sequence[int]) -> dict[int, tuple[str, int]]:
+        """Return the key of documents and the revision that changed each last, by id."""
+        rows = self.rows.within("SELECT id, key, revision FROM documents WHERE id IN :values", ids)
+        return {id_: (key, revision) for id_, key, revision in rows}
 
     # Files of a shared database.
 

@@ -7,9 +7,11 @@ from typing import Any
 from sqlalchemy import (
     DDL,
     JSON,
+    BigInteger,
     Boolean,
     Column,
     Connection,
+    Double,
     ForeignKey,
     Index,
     Integer,
@@ -29,6 +31,7 @@ from moverank.indexer.errors import CollectionError
 from moverank.indexer.store.rows import SCHEMA as SCHEMA
 
 # By code points in each engine: prefixes of keys are found by comparing.
+_Long = Integer().with_variant(BigInteger(), "postgresql")
 _Text = String().with_variant(String(collation="C"), "postgresql")
 
 # Not mapped classes: no row is loaded as an object, and importing the ORM would cost a tenth of a second at each start.
@@ -159,6 +162,32 @@ FILES = Table(
     Column("content", LargeBinary, nullable=False),
 )
 """Files of word vectors in numbered blocks, in a database that machines share; else the directory has the files."""
+
+WATCHES = Table(
+    "watches",
+    METADATA,
+    Column("name", _Text, primary_key=True),
+    Column("query", JSON, nullable=False),
+    Column("ranking", _Text, nullable=False),
+    Column("within", Double, nullable=False),
+    Column("conditions", JSON, nullable=False),
+    Column("revision", Integer, nullable=False),
+)
+"""Watches; for the columns see `reader.StoredWatch`."""
+
+EVENTS = Table(
+    "events",
+    METADATA,
+    Column("number", _Long, primary_key=True, autoincrement=False),
+    Column("watch", _Text, nullable=False),
+    Column("document", _Text, nullable=False),
+    Column("distance", Double, nullable=False),
+    Column("revision", Integer, nullable=False),
+)
+"""Events of watches; for the columns see `documents.Event`. Numbers are never reused: see `Writer.add_events`.
+
+They have no foreign keys: they stay when their watch or document is removed.
+"""
 
 # A B-tree of PostgreSQL holds no value of more than 2,704 bytes, which words and paths may have, and only a B-tree can
 # be UNIQUE. SQLAlchemy's own constraint is not imported: it would load all of that dialect.

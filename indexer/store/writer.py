@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy import JSON
 
-from moverank.indexer.documents import NamedSource
+from moverank.indexer.documents import Event, NamedSource
 from moverank.indexer.store.engines import ConnectionRows
-from moverank.indexer.store.reader import REMOVALS_FORGOTTEN, Reader
+from moverank.indexer.store.reader import EVENTS_FORGOTTEN, REMOVALS_FORGOTTEN, Reader, StoredWatch
 from moverank.indexer.store.schema import DOCUMENTS, FILES, METADATA, PARTS, SOURCES
 from moverank.rerank.runtime.parallel import batches
 
@@ -144,6 +144,30 @@ class Writer(Reader):
             for table in (SOURCES, DOCUMENTS, PARTS):
                 after = f"(SELECT coalesce(max(id), 0) + 1 FROM {table.name})"
                 self.rows.all(f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), {after}, false)")
+
+    def store_watch(self, watch: StoredWatch) -> None:
+        """Insert a watch, or overwrite the one of the same name."""
+        self.drop_watch(watch.name)
+        row = watch._replace(query=_json(watch.query), conditions=_json(watch.conditions))
+        self.rows.insert("watches", StoredWatch._fields, [tuple(row)])
+
+    def drop_watch(self, name: str) -> bool:
+        """Delete a watch, and return whether there was one; its events stay."""
+        found = self.rows.column("SELECT name FROM watches WHERE name = :name", name=name)
+        self.rows.execute("DELETE FROM watches WHERE name = :name", name=name)
+        return bool(found)
+
+    def add_events(self, events: Sequence[Event]) -> None:
+        """Insert events, which get the next numbers in their order; deleted ones are not given again."""
+        first = self.last_event() + 1
+        self.rows.insert("events", Event._fields, [(first + i, *event[1:]) for i, event in enumerate(events)])
+
+    def forget_events(self, before: int) -> int:
+        """Delete the events with a number below `before`, and return how many there were."""
+        (count,) = self.rows.column("SELECT count(*) FROM events WHERE number < :before", before=before)
+        self.set_settings({EVENTS_FORGOTTEN: self.last_event()})
+        self.rows.execute("DELETE FROM events WHERE number < :before", before=before)
+        return int(count)
 
     def drop_files(self, folder: str | None = None) -> None:
         """Delete the files of a folder; None: all files."""

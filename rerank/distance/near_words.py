@@ -1,12 +1,14 @@
-"""RWMD over near words: lower bounds of the distances of all pairs of bags, without a cost matrix for each bag.
+"""RWMD over near words: lower bounds of the distances of many pairs of bags, without a cost matrix for each bag.
 
 A word that is not among the near words of another costs at least as much as the farthest of them. So a bag's side of
 RWMD is the cost of its words if all are far, less what near words in the other bag save; an inverted file adds up the
 savings, and pairs without near words are never looked at. Savings are subtracted from sums of at most `radius`, so the
 margin of the bound is absolute: see `rerank.distance.bounds`.
+
+Bags are compared with each other, or with bags of other words, such as a stream of documents with stored queries.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -16,20 +18,25 @@ from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance.bounds import ABSOLUTE_MARGIN, SUM_MARGIN, bag_means
-from moverank.rerank.distance.ground_cost import cost_floor, product_margins, vector_norms
+from moverank.rerank.distance.ground_cost import UNIT_ROUNDOFF, cost_floor, product_margins, vector_norms
 from moverank.rerank.distance.word_blocks import MATRIX_BYTES
-from moverank.rerank.runtime.thread_pool import parallel_for
+from moverank.rerank.runtime.thread_pool import parallel_for, single_threaded_blas
 
 _NEAR = 16  # near words of each word: more of them raise the bounds, and take longer
+_AXES = 64  # principal components by which the near words in another vocabulary are found: more raise the bounds
+_MANY = 1000  # words of another vocabulary, for fewer of which all components take no more time
+_SAMPLE = 4096  # words that determine the components, or are projected together
+_TOGETHER = 512  # words whose near words' costs are computed together
+_KEPT = 200_000  # words whose near words are kept
 _PORTION = 1 << 25  # costs that a kernel reads between two checks of the time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NearWords:
-    """The near words of each word as compressed sparse rows, increasing by cost: first the word itself, at cost 0.
+    """The near words of words (w,) among others (v,), as compressed sparse rows.
 
-    Word i has the slice `starts[i]:starts[i + 1]` of `words` (e,) and `costs` (e,), floors of the ground cost. To any
-    other word it costs at least `radius[i]` (v,).
+    Word i has the slice `starts[i]:starts[i + 1]` of `words` (e,) and `costs` (e,), floors of the ground cost. Word j
+    of the others costs at least `radius[j]` (v,) to any word that it is not near.
     """
 
     starts: NDArray[np.int64]
@@ -45,10 +52,11 @@ class NearWords:
         far: float,
         sought: NDArray[np.bool_] | None = None,
     ) -> Self:
-        """Return the near words of words with `vectors` (v, d).
+        """Return the near words of words with `vectors` (v, d) among themselves, each increasing by cost.
 
-        Words that are not `known` (v,) have vectors of length `far` instead, orthogonal to all others. Only those that
-        are `sought` (v,) are compared with all words, None: all are; others are near them alone, with the radius 0.
+        Each word is the first of its own near words, at cost 0. Words that are not `known` (v,) have vectors of length
+        `far` instead, orthogonal to all others. Only those that are `sought` (v,) are compared with all words, None: all
+        are; others are near them alone, with the radius 0.
         """
         v, wanted = len(known), np.ones(len(known), bool) if sought is None else sought
         places = np.append(np.flatnonzero(known & wanted), np.flatnonzero(known & ~wanted))
@@ -89,9 +97,10 @@ def _nearest(
         stop = min(count, start + max(1, MATRIX_BYTES // (4 * (v - start))))
         floor = cost_floor(vectors[start:], vectors[start:stop], norms[start:], norms[start:stop])
         rows, columns = floor.shape
-        lists = floor, start, words, costs
-        parallel_for(partial(_call, keep_nearest_of_rows, lists), count - start, most=max(1, _PORTION // columns))
-        parallel_for(partial(_call, keep_nearest_of_columns, lists), columns, most=max(1, _PORTION // rows))
+        np.fill_diagonal(floor, np.inf)
+        of_rows, of_columns = (floor, start, start, words, costs), (floor, start, words, costs)
+        parallel_for(partial(_call, keep_nearest_of_rows, of_rows), count - start, most=max(1, _PORTION // columns))
+        parallel_for(partial(_call, keep_nearest_of_columns, of_columns), columns, most=max(1, _PORTION // rows))
         start = stop
     return words, costs
 
@@ -101,23 +110,135 @@ def _call(keep: Callable[..., None], lists: tuple[Any, ...], first: int, last: i
     keep(first, last, *lists)
 
 
-class PairBounds:
-    """Lower bounds of the distances of all pairs of `bags` (n,) over a vocabulary with `near` words."""
+_Lists = tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float64]]  # words, costs and radius of each word
 
-    def __init__(self, bags: Bags, near: NearWords) -> None:
+
+class NearWordsOf:
+    """Finds which of the words with `vectors` (w, d) are near other words, and keeps what it has found.
+
+    They are found by distances in the space of the first principal components, with the length of the rest as one more
+    component: these are never above the distances of the vectors.
+    """
+
+    def __init__(self, vectors: NDArray[np.float32]) -> None:
+        self._vectors, self._centre, self._axes = vectors, np.zeros(vectors.shape[1]), None
+        if len(vectors) >= _MANY and vectors.shape[1] > _AXES:
+            sample = vectors[:: 1 + len(vectors) // _SAMPLE].astype(np.float64)
+            self._centre = sample.mean(axis=0)
+            sample -= self._centre
+            with single_threaded_blas():
+                self._axes = np.ascontiguousarray(np.linalg.eigh(sample.T @ sample)[1][:, -_AXES:])
+        self._points = self._projected(vectors)
+        self._norms = vector_norms(self._points)
+        self._most = max(1, min(_NEAR + 1, len(vectors)))
+        self._forget()
+
+    def _forget(self) -> None:
+        shape = 0, self._most
+        self._place: dict[str, int] = {}
+        self._kept: _Lists = np.empty(shape, np.int32), np.empty(shape, np.float32), np.empty(0)
+
+    def near(
+        self, texts: Sequence[str], vectors: NDArray[np.float32], wanted: NDArray[np.int64] | None = None
+    ) -> NearWords:
+        """Return the near words of the words (w,) among words `texts` (v,) with `vectors` (v, d).
+
+        Words that are neither `wanted` (m,) (None: all are) nor kept may have a radius of 0, and are near no word.
+        """
         from moverank.rerank.kernels.counts import transposed
 
-        self._bags, self._near = (bags.starts, bags.words, bags.weights), (near.starts, near.words, near.costs)
-        self._radius, self._postings = near.radius, transposed(*self._bags, len(near.radius))
+        if len(self._place) > _KEPT:
+            self._forget()
+        asked = range(len(texts)) if wanted is None else wanted.tolist()
+        new = [i for i in asked if texts[i] not in self._place]
+        if new:
+            (words, costs, radius), (more, their, own) = self._kept, self._found(vectors[new])
+            self._kept = np.concatenate([words, more]), np.concatenate([costs, their]), np.concatenate([radius, own])
+            self._place.update(zip((texts[i] for i in new), range(len(words), len(words) + len(new)), strict=True))
+        places = np.array([self._place.get(text, -1) for text in texts], np.int64)
+        known, least = places >= 0, np.zeros(len(texts))
+        words, costs, radius = self._kept
+        least[known] = radius[places[known]]
+        lists = words[places[known]].ravel(), costs[places[known]].ravel().astype(np.float64)
+        starts = self._most * np.concatenate([[0], np.cumsum(known)])
+        starts, near, floors = transposed(starts, *lists, len(self._vectors))
+        return NearWords(starts, near, floors.astype(np.float32), least)
+
+    def _found(self, vectors: NDArray[np.float32]) -> _Lists:
+        """Return the nearest of the words (v, k) of other words with `vectors` (v, d), cost floors, and radius (v,)."""
+        from moverank.rerank.kernels.nearest_words import keep_nearest_of_rows
+
+        v, points = len(vectors), self._projected(vectors)
+        norms = vector_norms(points)
+        words, costs = np.zeros((v, self._most), np.int32), np.full((v, self._most), np.inf, np.float32)
+        size = max(1, MATRIX_BYTES // (4 * len(self._points)))
+        for start in range(0, v, size):
+            some = slice(start, start + size)
+            floor = cost_floor(points[some], self._points, norms[some], self._norms)
+            lists = floor, start, 0, words, costs
+            parallel_for(partial(_call, keep_nearest_of_rows, lists), len(floor), most=1 + _PORTION // floor.shape[1])
+        # Components are rounded to float32: that moves a point by at most its length times the unit roundoff.
+        moved = 2 * UNIT_ROUNDOFF * (norms.astype(np.float64) + self._norms.max())
+        return words, self._floors(vectors, words), np.maximum(SUM_MARGIN * costs[:, -1] - moved, 0)
+
+    def _floors(self, vectors: NDArray[np.float32], words: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Return cost floors (v, k) of other words with `vectors` (v, d) and their near `words` (v, k)."""
+        floors = np.empty(words.shape, np.float32)
+        for start in range(0, len(words), _TOGETHER):
+            some = slice(start, start + _TOGETHER)
+            apart = self._vectors[words[some]] - vectors[some, None]
+            floors[some] = np.sqrt(np.einsum("ijk,ijk->ij", apart, apart))
+        return floors * np.float32(1 - (vectors.shape[1] + 8) * UNIT_ROUNDOFF)
+
+    def _projected(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return vectors (v, d) in the space of the components (v, k + 1)."""
+        if self._axes is None:
+            return vectors
+        points = np.empty((len(vectors), _AXES + 1), np.float32)
+        for start in range(0, len(vectors), _SAMPLE):
+            own = vectors[start : start + _SAMPLE] - self._centre
+            with single_threaded_blas():
+                inside = own @ self._axes
+                own -= inside @ self._axes.T
+            points[start : start + _SAMPLE] = np.column_stack([inside, np.linalg.norm(own, axis=1)])
+        return points
+
+
+def common_words(bags: Bags, v: int, share: float) -> NDArray[np.int64]:
+    """Return the most common of the `v` words of `bags`, so many that they have this `share` of the mass of each."""
+    rank = np.empty(v, np.int64)
+    rank[np.argsort(-np.bincount(bags.words, bags.weights, v), kind="stable")] = np.arange(v)
+    rows = np.repeat(np.arange(len(bags)), np.diff(bags.starts))
+    order = np.lexsort((rank[bags.words], rows))
+    weights = bags.weights[order]
+    before = np.cumsum(weights) - weights - rows  # each bag sums to 1
+    return np.unique(bags.words[order[before < share]]).astype(np.int64)
+
+
+class PairBounds:
+    """Lower bounds of the distances of `bags` (n,) from `others` (m,), whose words have `near` words among theirs.
+
+    Without `others`, those of all pairs of `bags`.
+    """
+
+    def __init__(self, bags: Bags, near: NearWords, others: Bags | None = None) -> None:
+        from moverank.rerank.kernels.counts import transposed
+
+        rows, self._later = (bags, True) if others is None else (others, False)
+        self._rows, self._near = (rows.starts, rows.words, rows.weights), (near.starts, near.words, near.costs)
+        self._radius = near.radius
+        self._postings = transposed(bags.starts, bags.words, bags.weights, len(near.radius))
         self._far = SUM_MARGIN * bag_means(bags, near.radius) - ABSOLUTE_MARGIN * near.radius.max(initial=0.0)
 
     def of_rows(self, first: int, last: int, limit: float) -> NDArray[np.float64]:
-        """Return the bounds (last - first, n) of the rows from `first` to `last`, of which those of later bags are set.
+        """Return the bounds (last - first, n) of the rows from `first` to `last`.
 
-        The second side of RWMD is skipped where the first exceeds `limit`.
+        Of pairs of the same bags, those of later bags are set, and the second side of RWMD is skipped where the first
+        exceeds `limit`. With others, the bounds are the side of `bags`.
         """
         from moverank.rerank.kernels.nearest_words import pair_bounds
 
         lower = np.empty((last - first, len(self._far)))
-        pair_bounds(first, last, self._bags, self._near, self._radius, self._postings, self._far, limit, lower)
+        given = self._rows, self._near, self._radius, self._postings, self._far, self._later
+        pair_bounds(first, last, *given, limit, lower)
         return lower

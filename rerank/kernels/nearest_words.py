@@ -6,22 +6,24 @@ from moverank.rerank.kernels.compiled import compiled
 
 
 @compiled()
-def keep_nearest_of_rows(first, last, floor, start, words, costs):  # type: ignore[no-untyped-def]
-    """Lower the nearest words of the rows of `floor` (m, b), which are words from `start` on, to its columns.
+def keep_nearest_of_rows(first, last, floor, own, start, words, costs):  # type: ignore[no-untyped-def]
+    """Lower the nearest words of the rows of `floor` (m, b) to its columns.
 
-    `floor` are costs; its columns are the same words as its first b rows. `words` (v, k) and `costs` (v, k) are the
-    nearest words of each word so far, and their costs, increasing.
+    `floor` are costs of words from `own` on, its rows, and others from `start` on, its columns. `words` (v, k) and
+    `costs` (v, k) are the nearest words of each word so far, and their costs, increasing.
     """
     for i in range(first, last):
-        own = start + i
         for j in range(floor.shape[1]):
-            if floor[i, j] < costs[own, -1] and i != j:
-                _enter(words[own], costs[own], start + j, floor[i, j])
+            if floor[i, j] < costs[own + i, -1]:
+                _enter(words[own + i], costs[own + i], start + j, floor[i, j])
 
 
 @compiled()
 def keep_nearest_of_columns(first, last, floor, start, words, costs):  # type: ignore[no-untyped-def]
-    """Lower the nearest words of the columns of `floor` (m, b) to its rows from b on; see `keep_nearest_of_rows`."""
+    """Lower the nearest words of the columns of `floor` (m, b) to its rows from b on; see `keep_nearest_of_rows`.
+
+    The columns are the same words as the first b rows.
+    """
     for i in range(floor.shape[1], len(floor)):
         for j in range(first, last):
             if floor[i, j] < costs[start + j, -1]:
@@ -39,22 +41,25 @@ def _enter(words, costs, word, cost):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def pair_bounds(first, last, bags, near, radius, postings, far, limit, out):  # type: ignore[no-untyped-def]
-    """Fill `out` (last - first, n) with RWMD of each bag of `first` to `last` and later bags, over near words only.
+def pair_bounds(first, last, bags, near, radius, postings, far, later, limit, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (last - first, n) with RWMD of each of `bags` from `first` to `last` and others, over near words only.
 
-    `bags` are (starts, words, weights); `near` are (starts, words, costs) of the near words of each word, itself among
-    them, increasing by cost; `postings` are (starts, bags, weights) of the bags of each word. Other words cost `radius`
-    (v,), and `far` (n,) is the side of a bag without near words in the other one. The side of the first bag of a pair
-    is skipped where that of the other exceeds `limit`.
+    `bags` are (starts, words, weights); `near` are (starts, words, costs) of the near words of each of their words;
+    `postings` are (starts, bags, weights) of the other bags (n,) of each near word. Other words cost `radius` (v,), and
+    `far` (n,) is the side of another bag without near words.
+
+    If `later`, both are the same bags, near words include the word itself and increase by cost, only later bags are
+    compared, and the side of the first bag of a pair is skipped where that of the other exceeds `limit`. If not, it is
+    skipped everywhere.
     """
     nearest, found_by = np.empty(len(radius), np.float32), np.full(len(radius), -1)
     found, owner = np.empty(len(radius), np.int32), np.full(len(radius), -1)
     for row in range(first, last):
-        lower = out[row - first]
+        lower, begin = out[row - first], row + 1 if later else 0
         count = _near_bag(row, bags, near, nearest, found, found_by)
-        lower[row + 1 :] = far[row + 1 :]
-        _subtract_savings(row, found[:count], nearest, radius, postings, lower)
-        for other in range(row + 1, len(far)):
+        lower[begin:] = far[begin:]
+        _subtract_savings(begin, found[:count], nearest, radius, postings, lower)
+        for other in range(begin, len(far) if later else begin):
             if lower[other] <= limit:
                 lower[other] = max(lower[other], far[row] - _savings(row, other, bags, near, radius, owner))
 
@@ -77,14 +82,14 @@ def _near_bag(row, bags, near, nearest, found, found_by):  # type: ignore[no-unt
 
 
 @compiled()
-def _subtract_savings(row, found, nearest, radius, postings, lower):  # type: ignore[no-untyped-def]
-    """Subtract from `lower` (n,) what each bag after `row` saves by the words `found` near it."""
+def _subtract_savings(begin, found, nearest, radius, postings, lower):  # type: ignore[no-untyped-def]
+    """Subtract from `lower` (n,) what each bag from `begin` on saves by the words `found` near it."""
     starts, bags, weights = postings
     for word in found:
         saves = radius[word] - nearest[word]
         if saves > 0:
             posting = starts[word + 1] - 1
-            while posting >= starts[word] and bags[posting] > row:
+            while posting >= starts[word] and bags[posting] >= begin:
                 lower[bags[posting]] -= weights[posting] * saves
                 posting -= 1
 

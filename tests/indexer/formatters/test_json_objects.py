@@ -21,6 +21,7 @@ def test_changes_have_the_public_keys() -> None:
         "revision": 3,
         "coverage": None,
         "trained_seconds": None,
+        "events": 0,
     }
 
 

@@ -602,6 +602,23 @@ def test_a_shard_at_the_place_of_another_is_refused(make_cluster: MakeCluster) -
     assert len(cluster) == 22
 
 
+def test_moved_documents_yield_no_events_of_watches(make_cluster: MakeCluster, factory: CollectionFactory) -> None:
+    cluster = make_cluster([*_documents(20), document("near", "ant bee")], 2)
+    third = str(factory.path())
+    cluster.add_shard(ShardPlace("s3", third))
+    for shard in cluster.file.shards:
+        with Collection.open(cluster.file.place_of(shard)) as one:
+            one.watch("all", "ant bee", 99)
+    assert cluster.index([document("new", "ant")]).events == 1
+    assert cluster.drop_shard("s3") > 0
+    places = [cluster.file.place_of(shard) for shard in cluster.file.shards]
+    events = list[str]()
+    for place in (*map(str, places), third):
+        with Collection.open(place) as one:
+            events += [event.document for event in one.events()]
+    assert events == ["new"]
+
+
 def test_balancing_keeps_the_newer_document(make_cluster: MakeCluster) -> None:
     cluster = make_cluster(_documents(20), 2)
     key = next(key for key in (f"d{i}" for i in range(20)) if shard_of(key, ["s1", "s2"]) == "s2")

@@ -256,7 +256,7 @@ def test_an_older_collection_is_migrated_with_its_long_values(both: tuple[Collec
         if store.shared:
             assert dict(map(tuple, older[0][0]))["uq_words_word"] == "UNIQUE (word)"
         with store.migrating() as connection:
-            command.upgrade(alembic_config(connection), "0006")
+            command.upgrade(alembic_config(connection), "head")
         assert described() == before
         store.close()
         with Collection.open(collection.path) as opened:

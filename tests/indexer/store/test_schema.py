@@ -22,8 +22,8 @@ _NEXT_SCHEMA = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0007"
-down_revision = "0006"
+revision = "0008"
+down_revision = "0007"
 
 
 def upgrade():
@@ -48,12 +48,12 @@ AddNextSchema = Callable[[pytest.MonkeyPatch, str], None]
 
 @pytest.fixture
 def add_next_schema(tmp_path: Path) -> AddNextSchema:
-    """Return a function that makes schema 0007 the newest, with a migration that ends with some lines."""
+    """Return a function that makes schema 0008 the newest, with a migration that ends with some lines."""
 
     def add(monkeypatch: pytest.MonkeyPatch, last: str) -> None:
         directory = tmp_path / "next"
         directory.mkdir()
-        (directory / "v0007_next.py").write_text(_NEXT_SCHEMA.format(last=last))
+        (directory / "v0008_next.py").write_text(_NEXT_SCHEMA.format(last=last))
 
         def config(connection: Any) -> Any:
             own = alembic_config(connection)
@@ -62,7 +62,7 @@ def add_next_schema(tmp_path: Path) -> AddNextSchema:
             return own
 
         monkeypatch.setattr(schema, "alembic_config", config)
-        monkeypatch.setattr(schema, "SCHEMA", "0007")
+        monkeypatch.setattr(schema, "SCHEMA", "0008")
 
     return add
 
@@ -151,7 +151,7 @@ def test_an_older_schema_is_migrated_on_opening(
 ) -> None:
     add_next_schema(monkeypatch, "pass")
     assert _texts(with_documents) == {1: ["kept"]}
-    assert _schema(with_documents) == "0007"
+    assert _schema(with_documents) == "0008"
     assert "extra" in _tables(with_documents)
 
 
@@ -198,11 +198,11 @@ def test_rows_survive_up_and_down_migrations(
     add_next_schema(monkeypatch, _RENAME_A_COLUMN.strip())
     for _ in range(2):
         with closing(Store(sqlite_url(with_documents))) as store:
-            assert _schema(with_documents) == "0007"
+            assert _schema(with_documents) == "0008"
             assert _rows(with_documents) == before
             with store.migrating() as connection:
-                command.downgrade(schema.alembic_config(connection), "0006")
-        assert _schema(with_documents) == "0006"
+                command.downgrade(schema.alembic_config(connection), "0007")
+        assert _schema(with_documents) == "0007"
         assert _rows(with_documents) == before
 
 

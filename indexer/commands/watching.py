@@ -1,0 +1,164 @@
+"""The commands `watch ...`: stored queries, and the events of new and changed documents that are near them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import sleep
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moverank.indexer.commands.completion import complete_rank
+from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index, Json, Wait, WhereOption
+
+if TYPE_CHECKING:
+    from moverank.indexer.collection import Collection
+
+app = typer.Typer(help="Stored queries, and events of new documents near them.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(help="The name of the watch.")]
+_POLL = 1.0  # seconds between two reads of the events
+_SOME = 1000  # events that are read together
+
+
+@app.command(
+    epilog='Examples: `moverank watch add plugs "mains plug gets hot" --within 0.8`  '
+    "`moverank watch add asked --thread new.jsonl --within 0.5 --where label=travel`"
+)
+def add(
+    name: Name,
+    query: Annotated[str | None, typer.Argument(help="The text that documents are compared with.")] = None,
+    *,
+    within: Annotated[
+        float, typer.Option(metavar="D", help="The largest distance of a document that yields an event.")
+    ],
+    index: Index = DEFAULT_INDEX,
+    file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The query is this whole file; - is standard input.")
+    ] = None,
+    thread: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="The query is the thread in this file, with its ranks; - is standard input."),
+    ] = None,
+    rank: Annotated[
+        str | None,
+        typer.Option(
+            "--rank",
+            metavar="SPEC",
+            help="A distance with options: wmd, pwmd, rwmd, chamfer, cover or wcd. "
+            "[default: wmd with the collection's gamma and weights]",
+            autocompletion=complete_rank,
+        ),
+    ] = None,
+    gamma: Gamma = None,
+    where: WhereOption = None,
+    wait: Wait = 0.0,
+    as_json: Json = False,
+) -> None:
+    """Add a watch, or replace the one of the same name: later documents within D of its query yield events."""
+    from moverank.indexer.errors import UsageError
+    from moverank.indexer.formatters.terminal import print_object
+    from moverank.indexer.formatters.watch_lines import watch_line, watch_object
+    from moverank.indexer.reading.inputs.queries import single_query
+
+    if sum(one is not None for one in (query, file, thread)) != 1:
+        raise UsageError("give one of these: a query, --file FILE, or --thread FILE")
+    text = single_query(file, thread) if query is None else query
+    with _opened(index, wait) as collection:
+        made = collection.watch(name, text or "", within, rank=rank, gamma=gamma, where=where)
+    if as_json:
+        print_object(watch_object(made))
+    else:
+        typer.echo(watch_line(made))
+
+
+@app.command("list", epilog="Examples: `moverank watch list`  `moverank watch list --json`")
+def list_watches(index: Index = DEFAULT_INDEX, as_json: Json = False) -> None:
+    """List the watches: name, largest distance, ranking, filter and query."""
+    from moverank.indexer.formatters.terminal import print_object
+    from moverank.indexer.formatters.watch_lines import watch_line, watch_object
+
+    with _opened(index) as collection:
+        found = collection.watches()
+    if as_json:
+        print_object({"watches": [watch_object(watch) for watch in found]})
+        return
+    for watch in found:
+        typer.echo(watch_line(watch))
+
+
+@app.command(epilog="Example: `moverank watch remove plugs`")
+def remove(name: Name, index: Index = DEFAULT_INDEX, wait: Wait = 0.0, as_json: Json = False) -> None:
+    """Remove a watch; its events stay."""
+    from moverank.indexer.formatters.escaping import printable
+    from moverank.indexer.formatters.terminal import print_object
+
+    with _opened(index, wait) as collection:
+        collection.unwatch(name)
+    if as_json:
+        print_object({"removed": name})
+    else:
+        typer.echo(printable(f"removed the watch {name}"))
+
+
+@app.command(epilog="Example: `moverank watch forget --before 120`")
+def forget(
+    *,
+    before: Annotated[int, typer.Option(min=0, metavar="N", help="Events with a number below this are deleted.")],
+    index: Index = DEFAULT_INDEX,
+    wait: Wait = 0.0,
+    as_json: Json = False,
+) -> None:
+    """Delete old events; their numbers are not given again."""
+    from moverank.indexer.formatters.terminal import print_object
+
+    with _opened(index, wait) as collection:
+        count = collection.forget_events(before)
+    if as_json:
+        print_object({"forgotten": count})
+    else:
+        typer.echo(f"deleted {count:,} event{'s' * (count != 1)}")
+
+
+@app.command(epilog="Examples: `moverank watch events`  `moverank watch events --after 120 --follow --json`")
+def events(
+    index: Index = DEFAULT_INDEX,
+    after: Annotated[int, typer.Option(min=0, help="Only events with a larger number than this.")] = 0,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on with new events, which are read every second, until Ctrl-C.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Print the events in their order: number, watch, distance, document, and the revision that changed it."""
+    from moverank.indexer.formatters.terminal import print_object
+    from moverank.indexer.formatters.watch_lines import event_line
+
+    with _opened(index) as collection:
+        try:
+            while True:
+                some = collection.events(after, _SOME)
+                for event in some:
+                    print_object(event._asdict()) if as_json else typer.echo(event_line(event))
+                after = some[-1].number if some else after
+                if len(some) == _SOME:
+                    continue
+                if not follow:
+                    return
+                sleep(_POLL)
+        except KeyboardInterrupt:
+            if not follow:
+                raise
+
+
+@contextmanager
+def _opened(index: Path, wait: float = 0.0) -> "Iterator[Collection]":
+    """Open a collection that is in one place; UsageError for shards."""
+    from moverank.indexer.collection import Collection
+    from moverank.indexer.errors import UsageError
+    from moverank.indexer.files.location import is_cluster
+    from moverank.indexer.watching.watches import NO_WATCHES
+
+    if is_cluster(index):
+        raise UsageError(NO_WATCHES)
+    with Collection.open(index, wait=wait) as collection:
+        yield collection

@@ -1,0 +1,42 @@
+"""Watches and events as lines and as JSON objects."""
+
+from typing import TYPE_CHECKING, Any
+
+from moverank.indexer.documents import Event
+from moverank.indexer.filters import alternatives
+from moverank.indexer.formatters.escaping import printable
+from moverank.indexer.ranked_texts import ranked_texts
+from moverank.indexer.reading.formats.threads import record_of
+
+if TYPE_CHECKING:
+    from moverank.indexer.watching.watches import Watch
+
+_SHOWN = 60  # characters of a query
+
+
+def watch_object(watch: "Watch") -> dict[str, Any]:
+    """Return a watch as a JSON object; the query has the fields `title` and `parts` of an exported document."""
+    query = {name: value for name, value in record_of(watch.query).items() if name in ("title", "parts")}
+    return {
+        "name": watch.name,
+        "query": query,
+        "ranking": watch.ranking,
+        "within": watch.within,
+        "where": watch.where,
+        "revision": watch.revision,
+    }
+
+
+def watch_line(watch: "Watch") -> str:
+    """Return a watch in one line."""
+    text = " ".join(" ".join(text for _, text in ranked_texts(watch.query)).split())
+    shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+    conditions = " and ".join(" or ".join(map(str, group)) for group in alternatives(watch.where))
+    where = f", where {conditions}" if conditions else ""
+    return printable(f"{watch.name}: within {watch.within:g} by {watch.ranking}{where}: {shown}")
+
+
+def event_line(event: Event) -> str:
+    """Return an event in one line, with tabs between the values."""
+    cells = (str(event.number), event.watch, f"{event.distance:.4f}", event.document, str(event.revision))
+    return "\t".join(map(printable, cells))

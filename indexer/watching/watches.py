@@ -1,0 +1,129 @@
+"""A watch: checked when it is added, and read from the store."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Self
+
+from moverank.indexer.arguments import finite_number, text
+from moverank.indexer.documents import Document, content_fault, key_fault, text_fault
+from moverank.indexer.errors import UsageError
+from moverank.indexer.filters import alternatives, field_tests
+from moverank.indexer.options import OtherGroups, Where
+from moverank.indexer.ranked_texts import QueryText, query_document
+from moverank.indexer.ranking_spec import RankingSpec, parse_ranking, resolve
+from moverank.indexer.reading.formats.threads import record_of, stored_document
+from moverank.indexer.store import Reader, StoredWatch
+from moverank.indexer.word_factors import check_weights
+from moverank.rerank.words.embedding import Embedding
+
+NO_WATCHES = "shards have no watches of their own: add a watch to the place of each shard"
+"""Why a collection in shards refuses a watch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """A stored query: each new or changed document within a distance of it yields an event."""
+
+    name: str
+    query: Document
+    """The query; its key is empty."""
+    ranking: str
+    """The distance with its gamma and weights, which stay when the collection's settings change."""
+    within: float
+    """The largest distance of an event."""
+    where: Where
+    """The filter that documents have to pass; empty: all pass."""
+    revision: int
+    """The revision of the collection when the watch was added: documents of later ones can yield events."""
+
+    @classmethod
+    def of(cls, stored: StoredWatch) -> Self:
+        """Return a watch as it is stored."""
+        query = stored_document(stored.query, "")
+        return cls(stored.name, query, stored.ranking, stored.within, stored.conditions, stored.revision)
+
+    @property
+    def spec(self) -> RankingSpec:
+        """Return the ranking, whose gamma and weights do not depend on the collection."""
+        return _spec(self.ranking)
+
+
+@lru_cache
+def _spec(ranking: str) -> RankingSpec:
+    return resolve(None, None, parse_ranking(ranking))
+
+
+def checked_watch(
+    name: str,
+    query: QueryText,
+    within: float,
+    ranking: RankingSpec,
+    where: Where | None,
+    reader: Reader,
+    embedding: Embedding,
+) -> StoredWatch:
+    """Return a new watch as it is stored; `reader` and `embedding` are the collection's.
+
+    Raises UsageError for an invalid argument, and for a ranking that is no distance.
+    """
+    document, name = query_document(query), checked_name(name)
+    if fault := content_fault(Document(name, document.title, document.parts)):
+        raise UsageError(f"the watch {name!r} {fault}")
+    check_weights(ranking.weights, embedding)
+    conditions = _conditions(where)
+    field_tests(reader, conditions)  # raises UsageError for a field that no document has
+    own = Document("", document.title, document.parts, title_counts=document.title_counts)
+    return StoredWatch(
+        name,
+        record_of(own),
+        _fixed(ranking),
+        finite_number("the largest distance", within),
+        conditions,
+        reader.revision(),
+    )
+
+
+def checked_name(name: str) -> str:
+    """Return the name of a watch; UsageError for one that cannot be stored."""
+    what = "the name of a watch"
+    if fault := "is empty" if not text(what, name) else key_fault(name) or text_fault([name], {}):
+        raise UsageError(f"{what}: {fault}")
+    return name
+
+
+def watch_ranking(rank: str | None, gamma: float | None, own: RankingSpec) -> RankingSpec:
+    """Return the ranking of a new watch; `rank` None: WMD or P-WMD by the gamma and weights of `own`, the collection's.
+
+    Raises UsageError for a ranking that is no distance: scores and sums depend on all other documents.
+    """
+    gamma = None if gamma is None else finite_number("gamma", gamma)
+    if rank is None:
+        used = own.gamma if gamma is None else gamma
+        rank = f"{'pwmd' if used else 'wmd'}:weights={resolve(None, None, own).weights}"
+        gamma = used or None
+    found = resolve(rank, gamma, own)
+    if found.plain is None:
+        raise UsageError(
+            f"a watch compares by a distance alone, such as wmd or pwmd, not by {found}: the values of scores and sums "
+            "depend on the other documents"
+        )
+    return found
+
+
+def _fixed(ranking: RankingSpec) -> str:
+    """Return the specification of a distance with its gamma and weights."""
+    gamma = "" if ranking.plain == "wmd" else f"gamma={ranking.gamma!r},"
+    return f"{ranking.plain}:{gamma}weights={ranking.weights}"
+
+
+def _conditions(where: Where | None) -> Any:
+    """Return a filter as a JSON value; UsageError for anything but a filter."""
+    if where is None or isinstance(where, OtherGroups):
+        return []
+    alternatives(where)
+    if isinstance(where, Mapping):
+        return {
+            name: [values] if isinstance(values, str | int | float) else list(values) for name, values in where.items()
+        }
+    return [where] if isinstance(where, str) else list(where)
