@@ -382,7 +382,9 @@ class WatchesObject(TypedDict):
     """The watches of a collection."""
 
     watches: list[WatchObject]
-    """All of them, by name."""
+    """Some of them, by name."""
+    total: int
+    """The number of all watches."""
     revision: int
     """The number of the last committed change."""
 

@@ -124,7 +124,7 @@ async def delete_documents(
 
 async def changed(state: ServerState, served: Served, change: Change, *, wait: bool) -> JsonObject:
     """Return the changes that a collection's writer has committed; `wait`: once this process searches them."""
-    _check_writable(state)
+    check_writable(state)
     changes = await _committed(served, change, state.limits)
     try:
         async with asyncio.timeout(state.limits.seconds):
@@ -149,7 +149,7 @@ async def _committed(served: Served, change: Change, limits: Limits) -> Changes:
     return writing.result()
 
 
-def _check_writable(state: ServerState) -> None:
+def check_writable(state: ServerState) -> None:
     """Raise HttpProblem 403 if the server is read-only."""
     if state.read_only:
         raise HttpProblem(403, "this server is read-only")
@@ -158,7 +158,7 @@ def _check_writable(state: ServerState) -> None:
 @asynccontextmanager
 async def _uploaded(request: Request, state: ServerState) -> AsyncIterator[pathlib.Path]:
     """Write the body of a request to a file as it arrives; HttpProblem 403 if the server is read-only."""
-    _check_writable(state)
+    check_writable(state)
     with NamedTemporaryFile(prefix="moverank-", suffix=".jsonl") as file:
         async for chunk in request.stream():
             await asyncio.to_thread(file.write, chunk)

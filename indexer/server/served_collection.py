@@ -7,7 +7,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import cached_property
 from itertools import islice
 from math import inf
@@ -30,7 +30,7 @@ from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.writer_process import Change, WriterProcess, keep_up
 from moverank.indexer.state.follower import Follower
 from moverank.indexer.state.open_state import OpenState
-from moverank.indexer.store import Reader, repeated
+from moverank.indexer.store import Reader, Writer, repeated
 from moverank.rerank.distance.ground_cost import NearWord, nearest_words
 from moverank.rerank.errors import NoKnownWords, RerankError
 
@@ -140,6 +140,7 @@ class ServedState(OpenState):
 
 _POLL = 0.5  # seconds between checks for changes by other processes
 _SHARE = 10  # opening new states takes at most about 1 / `_SHARE` of the time
+_FAILURES = (IndexerError, RerankError, OSError)
 _UPKEEP = 256  # changed documents after which training and compaction may be necessary
 
 _Answer = TypeVar("_Answer")
@@ -157,7 +158,7 @@ class ServedCollection:
     def __init__(self, name: str, directory: Path, limits: Limits) -> None:
         self.name, self.directory = name, directory
         self._store, _, self._embedding = open_collection(directory)
-        self._rankings = limits.rankings
+        self._rankings, self._listeners = limits.rankings, list[Callable[[], None]]()
         self._states = Follower(ServedState, self._store, directory, lambda: self._embedding, self._opened)
         self._states.refresh()
         self._changed, self._closed = Event(), Event()
@@ -174,6 +175,7 @@ class ServedCollection:
         state.warm()
         state.documents  # noqa: B018 - counted now: the connection may be lost later
         self._embedding = state.embedding
+        self._committed()
 
     @property
     def waiting_writes(self) -> int:
@@ -215,6 +217,19 @@ class ServedCollection:
         with self._store.reading() as reader:
             return work(reader)
 
+    def record(self, work: Callable[[Writer], None]) -> None:
+        """Commit `work`, which changes no document, no word and no setting; LockedError while another one writes."""
+        with self._store.writing() as writer:
+            work(writer)
+
+    def on_commit(self, listener: Callable[[], None]) -> None:
+        """Call `listener` after commits by this process and by others, soon, in any thread, and perhaps too often."""
+        self._listeners.append(listener)
+
+    def _committed(self) -> None:
+        for listener in self._listeners:
+            listener()
+
     def write(self, change: Change) -> "Future[Changes]":
         """Run `change` after the waiting changes; HttpProblem 503 if too many wait."""
         running = self._writes.add(lambda: self._writer.submit(change))
@@ -231,6 +246,7 @@ class ServedCollection:
             if due:
                 self._changes = 0
         self._changed.set()
+        self._committed()
         if due:
             self._keep_up()
 
@@ -244,28 +260,36 @@ class ServedCollection:
 
     def refresh(self) -> None:
         """Open the committed state unless it is the current one, and let it replace that. Raises CollectionError."""
+        if self._is_behind() and self._states.refresh():
+            return_freed_memory()
+
+    def _is_behind(self) -> bool:
+        """Return whether there is a later state than the current one, and report it to the listeners."""
         file = self.directory / DATABASE
         if not self._store.shared and not os.access(file, os.R_OK):  # an open file stays readable after its removal
             raise CollectionError(f"{file} was removed, or may not be read")
         with self._check:
             is_behind = self._states.is_behind()
-        if is_behind and self._states.refresh():
-            return_freed_memory()
+        if is_behind:
+            self._committed()
+        return is_behind
 
     def _follow(self) -> None:
         """Refresh after changes, but so rarely that most of the time is left for searches."""
-        pause, said = 0.0, ""
+        said, opens = "", 0.0  # the time from which a new state may be opened
         while not self._closed.is_set():
             self._changed.wait(_POLL)
-            if self._closed.wait(pause):
-                return
             self._changed.clear()
             began = monotonic()
+            if began < opens:
+                with suppress(*_FAILURES):  # the next refresh reports it
+                    self._is_behind()
+                continue
             try:
                 repeated(self.refresh)
                 self._problem = ""
                 said = ""
-            except (IndexerError, RerankError, OSError) as error:
+            except _FAILURES as error:
                 self._problem = str(error)
                 if str(error) != said:  # not after every further attempt
                     said = str(error)
@@ -273,7 +297,7 @@ class ServedCollection:
                         "%s: the last state is still served, as the new one cannot be opened: %s", self.name, error
                     )
             taken = monotonic() - began
-            pause = taken * _SHARE if taken > _POLL / _SHARE else 0.0
+            opens = began + (1 + _SHARE) * taken if taken > _POLL / _SHARE else 0.0
 
     def stop(self) -> None:
         """Refuse the changes that wait, and all later ones."""

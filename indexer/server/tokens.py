@@ -6,16 +6,14 @@ import binascii
 import hmac
 import ipaddress
 import logging
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
-from moverank.indexer.errors import UsageError
 from moverank.indexer.server.problems import HttpProblem
+from moverank.indexer.server.secret_file import SecretFile
 
 _LEAST = 16  # characters of a token
-_COMMENT = re.compile(r"(^|\s)#.*")
 
 _FREE = 3  # wrong tokens of an address that are answered at once
 _PAUSE = 1.0  # seconds until a further one is answered
@@ -27,64 +25,22 @@ _log = logging.getLogger("moverank")
 
 
 class Tokens:
-    """The tokens in a file, one a line, with comments after `#`; UsageError if it has none, or an invalid one.
-
-    The file is read again when it has changed. While it cannot be read, the tokens read before stay valid.
-    """
+    """The tokens in a file; see `SecretFile`."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._fault = path, ""
-        self._stamp = _stamp(path)
-        self._tokens = _read(path)
+        self._file = SecretFile(path, "token", f"{_LEAST} characters or more", _token)
 
     def allow(self, authorization: str) -> bool:
         """Return whether an Authorization header has one of the tokens, as Bearer, or as the password of Basic."""
-        self._read_again()
         given = _given(authorization)
         # All tokens are compared, so that the time does not reveal a similar one.
-        return sum(hmac.compare_digest(given, token) for token in self._tokens) > 0
-
-    def _read_again(self) -> None:
-        stamp = _stamp(self._path)
-        if stamp == self._stamp:
-            return
-        try:
-            self._tokens = _read(self._path)
-        except UsageError as error:
-            if str(error) != self._fault:
-                self._fault = str(error)
-                _log.warning("%s; the tokens that were read before stay valid", error)
-            return
-        self._stamp, self._fault = stamp, ""
-        _log.warning("%s was read again: valid tokens: %d", self._path, len(self._tokens))
+        return sum(hmac.compare_digest(given, token) for token in self._file.current()) > 0
 
 
-def _stamp(path: Path) -> tuple[int, ...]:
-    """Return values that differ between versions of a file; none for a missing file."""
-    try:
-        found = path.stat()
-    except OSError:
-        return ()
-    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-
-
-def _read(path: Path) -> tuple[bytes, ...]:
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except OSError as error:
-        raise UsageError(f"{path}: the tokens cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: the tokens cannot be read: they are not UTF-8") from error
-    tokens = []
-    for number, line in enumerate(lines, 1):
-        token = _COMMENT.sub("", line).strip()
-        if token and (len(token) < _LEAST or not token.isprintable() or " " in token):
-            raise UsageError(f"{path}:{number}: a token needs {_LEAST} characters or more, without spaces")
-        if token:
-            tokens.append(token.encode())
-    if not tokens:
-        raise UsageError(f"{path}: there is no token in it: write one on each line, of {_LEAST} characters or more")
-    return tuple(tokens)
+def _token(text: str) -> bytes | None:
+    """Return a token; None for an invalid one."""
+    valid = len(text) >= _LEAST and text.isprintable() and " " not in text
+    return text.encode() if valid else None
 
 
 def _given(authorization: str) -> bytes:

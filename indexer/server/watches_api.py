@@ -1,16 +1,22 @@
 """The watches of the collections of a server, and their events, as of the last commit."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from pydantic import Field
 
+from moverank.indexer.documents import Document, title_and_texts
 from moverank.indexer.filters.where import alternatives, checked_size
 from moverank.indexer.formatters.watch_lines import watch_object
 from moverank.indexer.server.answers import ChangesObject, EventsObject, JsonObject, WatchesObject, sends
-from moverank.indexer.server.documents_api import changed
+from moverank.indexer.server.documents_api import changed, check_writable
+from moverank.indexer.server.event_streams import EventStream
+from moverank.indexer.server.guard import is_head
+from moverank.indexer.server.limits import Limits
+from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.requests import WatchBody, as_query
 from moverank.indexer.server.search_api import ServedHere, ThisServer, known_parameters
 from moverank.indexer.server.served import Served
@@ -22,16 +28,25 @@ from moverank.indexer.watching.watches import Watch
 router = APIRouter(prefix="/collections", tags=["watches"], dependencies=[Depends(known_parameters)])
 
 WatchName = Annotated[str, Field(description="The name of the watch.")]
-_MOST = 1000  # events of an answer
+After = Annotated[int, Query(ge=0, le=2**63 - 1, description="Only events with a larger number.")]
+_MOST = 1000  # watches or events of an answer
 
 
 @router.get("/{name}/watches", responses=sends(WatchesObject))
-async def list_watches(served: ServedHere, state: ThisServer, request: Request) -> JsonObject:
-    """List the watches by name."""
+async def list_watches(
+    served: ServedHere,
+    state: ThisServer,
+    request: Request,
+    first: Annotated[int, Query(ge=0, le=2**63 - 1, description="How many watches to skip.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=_MOST, description="How many watches to return.")] = 100,
+) -> JsonObject:
+    """List watches by name."""
 
     def work(reader: Reader) -> JsonObject:
-        watches = [watch_object(Watch.of(stored)) for stored in reader.watches()]
-        return {"watches": watches, "revision": reader.revision()}
+        stored = reader.watches()
+        watches = [Watch.of(one) for one in stored[first : first + limit]]
+        _check_size((watch.query for watch in watches), state.limits)
+        return {"watches": list(map(watch_object, watches)), "total": len(stored), "revision": reader.revision()}
 
     return await _read(state, served, request, work)
 
@@ -39,9 +54,10 @@ async def list_watches(served: ServedHere, state: ThisServer, request: Request) 
 @router.put("/{name}/watches/{watch:key}", responses=sends(ChangesObject))
 async def put_watch_by_name(served: ServedHere, state: ThisServer, watch: WatchName, body: WatchBody) -> JsonObject:
     """Add a watch, or replace the one of this name: documents that are added or changed later yield its events."""
+    check_writable(state)
     if body.where is not None:
         checked_size(alternatives(body.where), state.limits.conditions, state.limits.values)
-    query = as_query(body.query, state.limits)
+    query = await asyncio.to_thread(as_query, body.query, state.limits)
     change = partial(
         put_watch, (watch, query, body.within), {"rank": body.rank, "gamma": body.gamma, "where": body.where}
     )
@@ -59,7 +75,7 @@ async def list_events(
     served: ServedHere,
     state: ThisServer,
     request: Request,
-    after: Annotated[int, Query(ge=0, le=2**31 - 1, description="Only events with a larger number.")] = 0,
+    after: After = 0,
     limit: Annotated[int, Query(ge=1, le=_MOST, description="How many events to return.")] = 100,
 ) -> JsonObject:
     """Return the first events of watches after a number, in their order."""
@@ -69,6 +85,37 @@ async def list_events(
         return {"events": events, "revision": reader.revision()}
 
     return await _read(state, served, request, work)
+
+
+@router.get(
+    "/{name}/events/stream",
+    response_class=Response,
+    responses={200: {"content": {EventStream.media_type: {"schema": {"type": "string"}}}}},
+)
+async def stream_events(
+    served: ServedHere,
+    state: ThisServer,
+    request: Request,
+    after: After = 0,
+    last_event_id: Annotated[
+        int | None,
+        Header(ge=0, le=2**63 - 1, description="The number of the last event that arrived, in the place of `after`."),
+    ] = None,
+) -> Response:
+    """Send the events of watches after a number as server-sent events, and later ones when they are committed."""
+    await request.body()  # only the end of the connection is left to receive
+    await _read(state, served, request, lambda _: {})  # a problem, if they cannot be read, is the answer
+    if is_head(request):
+        return Response(media_type=EventStream.media_type)
+    return state.streams.after(served, after if last_event_id is None else last_event_id)
+
+
+def _check_size(queries: Iterable[Document], limits: Limits) -> None:
+    """Raise HttpProblem 413 if some queries are too long for one answer."""
+    size = sum(len(text) for query in queries for text in title_and_texts(query))
+    if size > limits.answer:
+        most = f"at most {limits.answer:,} are allowed in an answer: ask for fewer by `limit`"
+        raise HttpProblem(413, f"the watches have {size:,} characters: {most}")
 
 
 async def _read(

@@ -189,6 +189,14 @@ EVENTS = Table(
 They have no foreign keys: they stay when their watch or document is removed.
 """
 
+DELIVERIES = Table(
+    "deliveries",
+    METADATA,
+    Column("receiver", _Text, primary_key=True),
+    Column("number", BigInteger, nullable=False),
+)
+"""The number of the last event that each receiver of a webhook has got; `receiver` is a digest of its URL."""
+
 # A B-tree of PostgreSQL holds no value of more than 2,704 bytes, which words and paths may have, and only a B-tree can
 # be UNIQUE. SQLAlchemy's own constraint is not imported: it would load all of that dialect.
 _ON_POSTGRESQL = (

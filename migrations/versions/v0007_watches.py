@@ -13,7 +13,7 @@ _LONG = sa.Integer().with_variant(sa.BigInteger(), "postgresql")
 
 
 def upgrade() -> None:
-    """Create the tables of watches and of events."""
+    """Create the tables of watches, of events, and of what the receivers of a webhook have got."""
     op.create_table(
         "watches",
         sa.Column("name", _TEXT, nullable=False),
@@ -33,9 +33,16 @@ def upgrade() -> None:
         sa.Column("revision", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("number", name="pk_events"),
     )
+    op.create_table(
+        "deliveries",
+        sa.Column("receiver", _TEXT, nullable=False),
+        sa.Column("number", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("receiver", name="pk_deliveries"),
+    )
 
 
 def downgrade() -> None:
-    """Drop both tables: an earlier version matches nothing."""
+    """Drop the tables: an earlier version matches nothing."""
+    op.drop_table("deliveries")
     op.drop_table("events")
     op.drop_table("watches")

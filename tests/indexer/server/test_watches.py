@@ -1,5 +1,15 @@
 """Watches over HTTP: what is put is matched with later documents, and events are read after a number."""
 
+import json
+from contextlib import closing
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+from moverank import Collection
+from moverank.indexer.server.limits import Limits
+from tests.indexer.server.conftest import make_collection
+from tests.indexer.server.pages_world import pages_server
 from tests.indexer.server.running import RunningServer
 from tests.indexer.server.test_openapi import check
 
@@ -43,7 +53,62 @@ def test_watches_and_events_over_http(writable: RunningServer) -> None:
         assert writable.ask(f"{WATCHES}/w", wrong, method="PUT").status == status
     scored = writable.ask(f"{WATCHES}/w", {"query": "dog", "within": 1, "rank": "bm25"}, method="PUT")
     assert (scored.status, scored.json["detail"][:36]) == (422, "a watch compares by a distance alone")
-    assert writable.ask(f"{EVENTS}?after=-1").status == 422
+    for wrong_url in (
+        f"{EVENTS}?after=-1",
+        f"{EVENTS}?after={2**63}",
+        f"{WATCHES}?first={2**63}",
+        f"{WATCHES}?limit=0",
+    ):
+        assert writable.ask(wrong_url).status == 422, wrong_url
+    assert writable.ask(f"{EVENTS}?after={2**63 - 1}").json["events"] == []
+
+
+def test_names_and_numbers_that_cannot_be_stored_are_refused(writable: RunningServer) -> None:
+    right = {"query": "dog", "within": 1}
+    for wrong in (b"1e400", b"-1e400", b"NaN", str(10**400).encode(), b'"x"', b"null"):
+        body = b'{"query": "dog", "within": ' + wrong + b"}"
+        assert writable.ask(f"{WATCHES}/w", body, method="PUT").status in (400, 422), wrong
+        body = (
+            b'{"query": "dog", "within": 1, "rank": "pwmd", "gamma": ' + (b"-1" if wrong == b"null" else wrong) + b"}"
+        )
+        assert writable.ask(f"{WATCHES}/w", body, method="PUT").status in (400, 422), wrong
+    for name in ("%00", "a%00b", ""):
+        assert writable.ask(f"{WATCHES}/{name}", right, method="PUT").status in (404, 405, 422), name
+        removed = writable.ask(f"{WATCHES}/{name}", method="DELETE")
+        assert removed.status in (404, 405, 422), name
+    half = writable.ask(f"{WATCHES}/w", b'{"query": "dog \\ud800", "within": 1}', method="PUT")
+    assert (half.status, "half of a surrogate pair" in half.json["detail"]) == (422, True)
+    assert writable.ask(f"{WATCHES}/w", right | {"where": [f"year>={10**30}"]}, method="PUT").status in (200, 422)
+    assert writable.ask(f"{WATCHES}/w", right | {"where": {"year": [10**30]}}, method="PUT").status in (200, 422)
+    for name in ("%ED%A0%80", "%ff"):
+        status = writable.ask(f"{WATCHES}/{name}", right, method="PUT").status
+        assert status in (200, 422)
+        assert writable.ask(f"{WATCHES}/{name}", method="DELETE").status == (200 if status == 200 else 404)
+
+
+def test_watches_are_listed_by_pages(tmp_path: Path) -> None:
+    directory = make_collection(tmp_path)
+    names = [f"w{i:02}" for i in range(12)]
+    with Collection.open(directory) as pets:
+        for name in names:
+            pets.watch(name, "dog " * 10, 1)
+    with pages_server({"pets": directory}, tmp_path, Limits(answer=200)) as pages:
+
+        def listed(parameters: str) -> tuple[int, Any]:
+            with closing(HTTPConnection(pages.url.removeprefix("http://"))) as connection:
+                connection.request("GET", WATCHES + parameters)
+                answer = connection.getresponse()
+                return answer.status, json.load(answer)
+
+        for first, count in ((0, 5), (5, 5), (10, 2), (12, 0)):
+            status, found = listed(f"?first={first}&limit=5")
+            assert (status, found["total"]) == (200, 12)
+            assert [one["name"] for one in found["watches"]] == names[first : first + count]
+        status, problem = listed("")
+        assert (status, problem["detail"]) == (
+            413,
+            "the watches have 480 characters: at most 200 are allowed in an answer: ask for fewer by `limit`",
+        )
 
 
 def test_a_read_only_server_keeps_its_watches(server: RunningServer) -> None:
