@@ -14,8 +14,10 @@ from moverank.indexer.documents import Event, NamedSource, Origin, counted_texts
 from moverank.indexer.store.rows import DamagedDocument, Rows, Values
 
 REMOVALS_FORGOTTEN = "removals_forgotten"
-EVENTS_FORGOTTEN = "events_forgotten"
 """Name of the setting that stores the revision up to which removals are no longer recorded."""
+
+EVENTS_FORGOTTEN = "events_forgotten"
+"""Name of the setting that stores the number of the last event before events were deleted."""
 
 UNKNOWN = -1
 """The row of a word without a vector, as in `rerank.words.vocabulary`, whose import takes longer than `info` does."""
