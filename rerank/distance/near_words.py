@@ -55,8 +55,8 @@ class NearWords:
         """Return the near words of words with `vectors` (v, d) among themselves, each increasing by cost.
 
         Each word is the first of its own near words, at cost 0. Words that are not `known` (v,) have vectors of length
-        `far` instead, orthogonal to all others. Only those that are `sought` (v,) are compared with all words, None: all
-        are; others are near them alone, with the radius 0.
+        `far` instead, orthogonal to all others. Only those that are `sought` (v,), None: all, are compared with all
+        words; others are near them alone, with the radius 0.
         """
         v, wanted = len(known), np.ones(len(known), bool) if sought is None else sought
         places = np.append(np.flatnonzero(known & wanted), np.flatnonzero(known & ~wanted))
