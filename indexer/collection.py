@@ -251,7 +251,8 @@ class Collection(Face, StoredDocuments):
             matcher = None if dry_run else self._matcher(settings)
             if not dry_run:
                 table = TableUpkeep(self.path, settings, self._embedding)
-                callbacks["follow"] = [table.follow, *(one.follow for one in (matcher, new) if one)]
+                # With `new`, events are written once duplicates are removed.
+                callbacks["follow"] = [table.follow, *(one.follow for one in (new or matcher,) if one)]
             if new:
                 callbacks["stored"] = new.add
             if settings != self.settings:
@@ -289,14 +290,22 @@ class Collection(Face, StoredDocuments):
                 "documents were stored, but there are no word vectors yet to compare them by: index more text, and the "
                 "next run with dedupe compares them, too"
             )
+        self._compact(progress)  # so that the search opens what is stored, and need not write
         options, within = pair_options(new.within, None, None, None, None, self.settings.ranking)
         found = self._states.run(lambda state: state.searcher.duplicates_among(new.ids, within, options, progress))
-        chosen = DocumentsToRemove([*found.values()])
-        removed = self._removed(chosen, progress, upkeep=upkeep, compared=new)
+        matcher = self._matcher(self.settings)
+
+        def follow(writer: Writer) -> None:
+            if matcher:
+                matcher.write(writer, [id_ for id_ in new.ids.tolist() if id_ not in found])
+            new.clear(writer)
+
+        removed = self._removed(DocumentsToRemove([*found.values()]), progress, follow, upkeep=upkeep)
         for key in found.values():
             changed("duplicate", key)
         coverage = self.coverage if upkeep else None
-        return replace(new.without(found, changes), revision=removed.revision, coverage=coverage)
+        events = matcher.events if matcher else 0
+        return replace(new.without(found, changes), revision=removed.revision, coverage=coverage, events=events)
 
     def _take_over(self, documents: Iterable[Document]) -> None:
         """Index documents that another shard had: they are not new, and yield no events of watches."""
@@ -363,13 +372,12 @@ class Collection(Face, StoredDocuments):
     ) -> "Watch":
         """Add a watch: each document that is added or changed later, within a distance of a query, yields an event.
 
-        Events are the hits of an exact search, up to rounding at the limit.
-
-        A watch of the same `name` is replaced. `query`: a text or a `Document`, as in `search`. `within`: the largest
-        distance, by `rank`: a distance with options, by default WMD with the collection's gamma and weights. `where`:
-        only documents that pass this filter. A collection has at most 10,000 watches. Raises UsageError for other
-        rankings and other invalid arguments, and while the collection's language is still to be found, NoKnownWords,
-        and LockedError while another process writes.
+        Events are the hits of an exact search in the state of their transaction, up to rounding at the limit. A watch
+        of the same `name` is replaced. `query`: a text or a `Document`, as in `search`. `within`: the largest distance,
+        by `rank`: a distance with options, by default WMD with the collection's gamma and weights. `where`: only
+        documents that pass this filter. A collection has at most 10,000 watches. Raises UsageError for other rankings
+        and other invalid arguments, and while the collection's language is still to be found, NoKnownWords, and
+        LockedError while another process writes.
         """
         from moverank.indexer.watching.matching import add_watch
         from moverank.indexer.watching.watches import watch_ranking
@@ -393,12 +401,14 @@ class Collection(Face, StoredDocuments):
         """Return all watches, by name."""
         from moverank.indexer.watching.watches import Watch
 
+        self._store.reopen_if_changed(self._states.close)
         with self._store.reading() as reader:
             return [Watch.of(stored) for stored in reader.watches()]
 
     def events(self, after: int = 0, limit: int = 1000) -> list[Event]:
         """Return the first events of watches with a number above `after`, at most `limit`, in their order."""
         least, most = whole_number("after", after, 0, LARGEST), whole_number("limit", limit, 1, LARGEST)
+        self._store.reopen_if_changed(self._states.close)
         with self._store.reading() as reader:
             return reader.events(least, most)
 
@@ -454,18 +464,19 @@ class Collection(Face, StoredDocuments):
             yield
 
     def _removed(
-        self, chosen: "DocumentsToRemove", progress: Progress, *, upkeep: bool, compared: "Uncompared | None" = None
+        self,
+        chosen: "DocumentsToRemove",
+        progress: Progress,
+        follow: Callable[[Writer], None] = lambda _: None,
+        *,
+        upkeep: bool,
     ) -> Changes:
-        """Remove the chosen documents, and clear those that are `compared` now; the lock is held."""
+        """Remove the chosen documents, and call `follow` in the same transaction; the lock is held."""
         from moverank.indexer.indexing.removal import remove_documents
         from moverank.indexer.pgvector.table_upkeep import TableUpkeep
 
-        def follow(writer: Writer) -> None:
-            TableUpkeep(self.path, self.settings, self._embedding).follow(writer)
-            if compared is not None:
-                compared.clear(writer)
-
-        changes = remove_documents(self._store, chosen, follow)
+        table = TableUpkeep(self.path, self.settings, self._embedding)
+        changes = remove_documents(self._store, chosen, [table.follow, follow])
         self._states.close()
         if upkeep:
             self._compact(progress)

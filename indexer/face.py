@@ -9,7 +9,7 @@ from moverank.indexer.arguments import finite_number, limit, switch, text, whole
 from moverank.indexer.errors import UsageError
 from moverank.indexer.options import KeepOrder, Progress, SearchOptions, Where, silent
 from moverank.indexer.ranked_texts import QueryText, StoredKey, explained_query, with_vector
-from moverank.indexer.ranking_spec import RankingSpec, resolve
+from moverank.indexer.ranking_spec import RankingSpec, distance_of
 from moverank.indexer.settings import Settings
 
 if TYPE_CHECKING:  # only the methods that need these import them: every command opens a collection
@@ -321,10 +321,7 @@ def pair_options(
     if k is not None:
         whole_number("k", k)
     gamma = None if gamma is None else finite_number("gamma", gamma)
-    if rank is None:
-        used = own.gamma if gamma is None else gamma
-        rank = f"{'pwmd' if used else 'wmd'}:weights={resolve(None, None, own).weights}"
-        gamma = used or None
+    rank, gamma = distance_of(rank, gamma, own)
     return SearchOptions(rank=rank, gamma=gamma, where=where), most
 
 

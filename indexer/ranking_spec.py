@@ -404,6 +404,14 @@ def _distinct(terms: Iterable[Term]) -> tuple[Term, ...]:
     return tuple(found.values())
 
 
+def distance_of(rank: str | None, gamma: float | None, own: RankingSpec) -> tuple[str, float | None]:
+    """Return a ranking and its gamma; for None the distance of a collection, WMD or P-WMD, with its `own` weights."""
+    if rank is not None:
+        return rank, gamma
+    used = own.gamma if gamma is None else gamma
+    return f"{'pwmd' if used else 'wmd'}:weights={resolve(None, None, own).weights}", used or None
+
+
 def resolve(text: str | None, gamma: float | None, own: RankingSpec) -> RankingSpec:
     """Return the ranking that `text` specifies (None or "auto": the collection's `own`), with `gamma` where given.
 

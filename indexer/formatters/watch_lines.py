@@ -11,12 +11,13 @@ from moverank.indexer.reading.formats.threads import record_of
 if TYPE_CHECKING:
     from moverank.indexer.watching.watches import Watch
 
+_QUERY = ("title", "parts", "title_counts")
 _SHOWN = 60  # characters of a query
 
 
 def watch_object(watch: "Watch") -> dict[str, Any]:
-    """Return a watch as a JSON object; the query has the fields `title` and `parts` of an exported document."""
-    query = {name: value for name, value in record_of(watch.query).items() if name in ("title", "parts")}
+    """Return a watch as a JSON object; the query has the fields of an exported document that its words depend on."""
+    query = {name: value for name, value in record_of(watch.query).items() if name in _QUERY}
     return {
         "name": watch.name,
         "query": query,

@@ -56,12 +56,13 @@ class DocumentsToRemove:
 
 
 def remove_documents(
-    store: Store, selection: DocumentsToRemove, follow: Callable[[Writer], None] = lambda _: None
+    store: Store, selection: DocumentsToRemove, follow: Sequence[Callable[[Writer], None]] = ()
 ) -> Changes:
-    """Remove the selected documents; `follow` brings derived data up to date in the same transaction."""
+    """Remove the selected documents; each of `follow` brings derived data up to date in the same transaction."""
     with store.writing() as writer:
         removed = remove_by_ids(writer, selection.ids(writer))
-        follow(writer)
+        for one in follow:
+            one(writer)
         return Changes(removed=removed, revision=writer.revision())
 
 

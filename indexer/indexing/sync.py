@@ -76,7 +76,7 @@ class Sync:
     `counter` counts words. `salt`, part of every digest, identifies the settings that determine the words of a text.
     `scope`: the sources that it may replace. `rejected` is called with each bad record; a `strict` run stops at the
     first with RecordError, and writes nothing. `changed` is called with the change of a document ("added", "updated",
-    "removed") and its key, `stored` with the id and the change of one that was written. `begin` is called at the
+    "removed") and its key, `stored` with the id and the change, perhaps "unchanged", of each. `begin` is called at the
     beginning of the first transaction; each of `follow` at the end of each that changed the collection, but not of a
     dry run, to bring derived data up to date.
     """
@@ -243,6 +243,8 @@ class Sync:
                 fresh.append(_Fresh(document, stored_parts(document, digests), digest, before, place))
         writer.set_origins(claimed)
         self._seen.update([before.id for before in unchanged])
+        for before in unchanged:
+            self._stored(before.id, "unchanged")
         tally = Counter({"unchanged": len(unchanged), "wordless": sum(before.wordless for before in unchanged)})
         if fresh:
             self._write_fresh(writer, fresh, writer.next_revision(), tally)

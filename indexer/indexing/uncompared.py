@@ -41,7 +41,7 @@ class Uncompared:
         with store.reading() as reader:
             intervals = reader.settings().get(UNCOMPARED, [])
         earlier = chain.from_iterable(range(first, last + 1) for first, last in intervals)
-        self._changes = dict.fromkeys(earlier, "by an earlier run")
+        self._changes: dict[int, list[str]] = {id_: [] for id_ in earlier}  # by this run
 
     @property
     def ids(self) -> NDArray[np.int64]:
@@ -49,8 +49,9 @@ class Uncompared:
         return np.sort(np.array([*self._changes], np.int64))
 
     def add(self, id_: int, change: str) -> None:
-        """Add a document of this run that was "added" or "updated"."""
-        self._changes[id_] = change
+        """Add a document that this run has "added" or "updated"; an "unchanged" one only if it was not compared yet."""
+        if change != "unchanged" or id_ in self._changes:
+            self._changes.setdefault(id_, []).append(change)
 
     def follow(self, writer: Writer) -> None:
         """Write the ids in the transaction that stores the documents."""
@@ -64,7 +65,7 @@ class Uncompared:
         writer.set_settings({UNCOMPARED: []})
 
     def without(self, duplicates: Collection[int], changes: Changes) -> Changes:
-        """Return the `changes` of the run once it has removed `duplicates`, which it has then not added or updated."""
-        counts = Counter(self._changes[id_] for id_ in duplicates)
-        added, updated = changes.added - counts["added"], changes.updated - counts["updated"]
-        return replace(changes, added=added, updated=updated, duplicates=len(duplicates))
+        """Return the `changes` of the run once it has removed `duplicates`, which count in no other number."""
+        counts = Counter(chain.from_iterable(self._changes[id_] for id_ in duplicates))
+        rest = {name: getattr(changes, name) - counts[name] for name in ("added", "updated", "unchanged")}
+        return replace(changes, **rest, duplicates=len(duplicates))

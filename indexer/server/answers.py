@@ -433,6 +433,8 @@ class ChangesObject(TypedDict):
     """Bad records."""
     kept: int
     """Documents that were not pruned."""
+    duplicates: int
+    """Near duplicates that were left out."""
     revision: int
     """The number of the last committed change."""
     coverage: float | None

@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from threading import Event as Flag
 from typing import NamedTuple
 
 from starlette.responses import StreamingResponse
@@ -38,7 +39,7 @@ class EventStreams:
     def __init__(self, limits: Limits) -> None:
         self.open, self._most = 0, limits.streams
         self._feeds: dict[str, _Feed] = {}
-        self._ended = False
+        self._ended = Flag()
 
     def after(self, served: Served, number: int) -> "EventStream":
         """Return an answer with the events of a collection after a number, which goes on with later ones."""
@@ -59,11 +60,13 @@ class EventStreams:
 
     async def _frames(self, feed: "_Feed", number: int) -> AsyncIterator[bytes]:
         """Yield events, and comments meanwhile, until the server ends or the events cannot be read any more."""
-        while not self._ended:
+        while not self._ended.is_set():
             changed, reading = feed.changed, asyncio.ensure_future(feed.after(number))
             try:
                 while not (await asyncio.wait({reading}, timeout=_QUIET))[0]:
                     yield b":\n\n"
+                    if self._ended.is_set():
+                        return
                 page = reading.result()
             except Exception as error:  # noqa: BLE001 - of the database; the client continues by a new request
                 _log.warning("%s: a stream of events ends: %s", feed.name, answer_of(error)[1])
@@ -81,7 +84,7 @@ class EventStreams:
 
     def end(self) -> None:
         """End all streams; may be called in any thread."""
-        self._ended = True
+        self._ended.set()
         for feed in tuple(self._feeds.values()):
             feed.wake()
 

@@ -56,8 +56,7 @@ class Metrics:
         # Each label takes memory for ever, so clients must not be able to invent labels.
         self._requests.labels(method if method in METHODS else "other", route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
-        if self._shared:
-            self._measure()
+        self.measure()
 
     def count_work(self, counts: StageCounts) -> None:
         """Count the work of a search."""
@@ -69,6 +68,7 @@ class Metrics:
     def count_delivery(self, collection: str, outcome: Literal["delivered", "failed"]) -> None:
         """Count an event that was sent to the receiver of the webhook."""
         self._deliveries.labels(collection, outcome).inc()
+        self.measure()
 
     def watch(
         self, name: str, text: str, value: Callable[[], float], of_all: Literal["sum", "max"] = "sum", **labels: str
@@ -81,6 +81,11 @@ class Metrics:
             )
         gauge = self._gauges[name]
         self._watched.append((gauge.labels(**labels) if labels else gauge, value))
+
+    def measure(self) -> None:
+        """Write the current values for the other processes, of which any may be asked; of one process, do nothing."""
+        if self._shared:
+            self._measure()
 
     def _measure(self) -> None:
         for gauge, value in self._watched:

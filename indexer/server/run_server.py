@@ -234,6 +234,8 @@ def receiver_of(options: ServeOptions) -> Receiver | None:
     for name, place in options.places.items():
         if is_cluster(place):
             raise UsageError(f"--webhook: {NO_WATCHES}; serve {name!r} without it")
+    if len({place.resolve() for place in options.places.values()}) < len(options.places):
+        raise UsageError("--webhook: two names are of one collection, which stores one number of the last delivery")
     return Receiver.of(options.webhook, options.webhook_secret)
 
 

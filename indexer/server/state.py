@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Annotated
 
 from fastapi import Path, Request
@@ -13,7 +14,7 @@ from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.metrics import Metrics
 from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.served import Served
-from moverank.indexer.server.webhook import Webhook
+from moverank.indexer.server.webhook import CLOSING, Webhook
 from moverank.indexer.server.workers import Workers
 
 
@@ -74,8 +75,9 @@ class ServerState:
         """End the running work, and close the collections."""
         self.begin_ending()
         self.streams.close()
+        until = monotonic() + CLOSING
         for webhook in self.webhooks:
-            webhook.close()
+            webhook.close(until)
         self.stop()
         self.workers.close()
         for served in self.collections.values():

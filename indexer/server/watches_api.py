@@ -43,10 +43,10 @@ async def list_watches(
     """List watches by name."""
 
     def work(reader: Reader) -> JsonObject:
-        stored = reader.watches()
-        watches = [Watch.of(one) for one in stored[first : first + limit]]
+        watches = list(map(Watch.of, reader.watches(first, limit)))
         _check_size((watch.query for watch in watches), state.limits)
-        return {"watches": list(map(watch_object, watches)), "total": len(stored), "revision": reader.revision()}
+        listed = list(map(watch_object, watches))
+        return {"watches": listed, "total": reader.watch_count(), "revision": reader.revision()}
 
     return await _read(state, served, request, work)
 
@@ -55,9 +55,7 @@ async def list_watches(
 async def put_watch_by_name(served: ServedHere, state: ThisServer, watch: WatchName, body: WatchBody) -> JsonObject:
     """Add a watch, or replace the one of this name: documents that are added or changed later yield its events."""
     check_writable(state)
-    if body.where is not None:
-        checked_size(alternatives(body.where), state.limits.conditions, state.limits.values)
-    query = await asyncio.to_thread(as_query, body.query, state.limits)
+    query = await asyncio.to_thread(_checked_query, body, state.limits)
     change = partial(
         put_watch, (watch, query, body.within), {"rank": body.rank, "gamma": body.gamma, "where": body.where}
     )
@@ -108,6 +106,13 @@ async def stream_events(
     if is_head(request):
         return Response(media_type=EventStream.media_type)
     return state.streams.after(served, after if last_event_id is None else last_event_id)
+
+
+def _checked_query(body: WatchBody, limits: Limits) -> Document:
+    """Return the query of a watch; UsageError or HttpProblem for one, or a filter, beyond the limits."""
+    if body.where is not None:
+        checked_size(alternatives(body.where), limits.conditions, limits.values)
+    return as_query(body.query, limits)
 
 
 def _check_size(queries: Iterable[Document], limits: Limits) -> None:

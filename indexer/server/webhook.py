@@ -44,7 +44,8 @@ _STORED = 1.0  # seconds after which the number of the last delivered event is s
 _PAGE = 100  # events that are read together
 _RECHECK = 15.0  # seconds without a commit after which the database is read nevertheless
 _ELECTION = 1.0  # seconds between two attempts to become the process that delivers
-_CLOSING = 2.0  # seconds for the running request when the server ends
+CLOSING = 2.0
+"""Seconds for the running requests of all collections when the server ends."""
 
 _Found = TypeVar("_Found")
 
@@ -180,10 +181,10 @@ class Webhook:
         self._stopped.set()
         self._wake.set()
 
-    def close(self) -> None:
-        """Send no further event, and wait a little for the running request."""
+    def close(self, until: float) -> None:
+        """Send no further event, and wait for the running request until a monotonic time."""
         self.stop()
-        self._thread.join(_CLOSING)
+        self._thread.join(max(0.0, until - monotonic()))
 
     def _run(self) -> None:
         with _elected(f"{self._receiver.id} {self._served.name}", self._stopped):
@@ -213,7 +214,7 @@ class Webhook:
 
     def _page(self, reader: Reader) -> list[tuple[str, Event]]:
         """Return the next events, each with an id that no event of another collection or history has."""
-        self.behind = reader.event_count(self._delivered)
+        self._count(reader)
         events = reader.events(self._delivered, _PAGE)
         tokens = {revision: reader.token(revision) for revision in {event.revision for event in events}}
         return [(f"{tokens[event.revision] or 'event'}-{event.number}", event) for event in events]
@@ -232,8 +233,8 @@ class Webhook:
                 self._pause(max(pause, failure.pause))
                 pause = min(2 * pause, _LAST_PAUSE)
             else:
-                self._metrics.count_delivery(self._served.name, "delivered")
                 self._delivered, self.behind = event.number, max(0, self.behind - 1)
+                self._metrics.count_delivery(self._served.name, "delivered")
                 if monotonic() >= self._store_from:
                     self._store()
                 return
@@ -260,7 +261,12 @@ class Webhook:
         while not self._stopped.is_set() and self._wake.wait(max(0.0, until - monotonic())):
             self._wake.clear()
             with suppress(IndexerError):
-                self.behind = self._read(lambda reader: reader.event_count(self._delivered))
+                self._read(self._count)
+
+    def _count(self, reader: Reader) -> None:
+        """Count the events that the receiver has not got."""
+        self.behind = reader.event_count(self._delivered)
+        self._metrics.measure()
 
     def _say(self, sentence: str) -> None:
         """Log a warning, but not the same one twice in a row."""

@@ -19,6 +19,8 @@ REMOVALS_FORGOTTEN = "removals_forgotten"
 EVENTS_FORGOTTEN = "events_forgotten"
 """Name of the setting that stores the number of the last event before events were deleted."""
 
+_MOST_ROWS = 2**63 - 1
+
 UNKNOWN = -1
 """The row of a word without a vector, as in `rerank.words.vocabulary`, whose import takes longer than `info` does."""
 
@@ -486,13 +488,15 @@ class Reader:
 
     # Watches and their events.
 
-    def watches(self) -> list[StoredWatch]:
-        """Return all watches, by name."""
+    def watches(self, first: int = 0, limit: int | None = None) -> list[StoredWatch]:
+        """Return the watches by name from the one at `first` on, at most `limit`; None: all."""
         columns = f"name, {self.rows.json('query')}, ranking, within, {self.rows.json('conditions')}, revision"
         return [
             StoredWatch(name, json_value(query), ranking, within, json_value(conditions), revision)
             for name, query, ranking, within, conditions, revision in self.rows.all(
-                f"SELECT {columns} FROM watches ORDER BY name"
+                f"SELECT {columns} FROM watches ORDER BY name LIMIT :limit OFFSET :first",
+                first=first,
+                limit=_MOST_ROWS if limit is None else limit,
             )
         ]
 
@@ -504,8 +508,8 @@ class Reader:
         )
         return list(map(Event._make, self.rows.all(statement, after=after, limit=limit)))
 
-    def watch_count(self, without: str) -> int:
-        """Return the number of watches of other names than one."""
+    def watch_count(self, without: str = "") -> int:
+        """Return the number of watches of other names than one; no name is empty."""
         return self.rows.number("SELECT count(*) FROM watches WHERE name != :name", name=without)
 
     def last_event(self) -> int:
@@ -530,7 +534,7 @@ class Reader:
             block = f"SELECT content {own} AND number = :number"
             yield self.rows.column(block, folder=folder, name=name, number=number)[0]
 
-    # Deliveries of events, and watches by pages.
+    # Deliveries of events.
 
     def delivered(self, receiver: str) -> int:
         """Return the number of the last event that a receiver has got, 0 if it has got none."""

@@ -42,6 +42,7 @@ from moverank.rerank.words.languages import AUTO_LANGUAGE
 
 _MOST = 10_000  # watches
 _DOCUMENTS, _WATCHES = 2000, 256  # whose distances are bounded together
+_PAIRS = 2_000_000  # of documents and watches whose events are held together
 _SHARES = (0.6, 0.75, 1.0)  # of the mass of documents, whose words are bounded one after another: few need all
 _BOUNDED = ("wmd", "pwmd", "rwmd", "chamfer")  # distances that are at least the documents' side of RWMD
 
@@ -164,12 +165,16 @@ class Matcher:
 
     def follow(self, writer: Writer) -> None:
         """Write the events of the documents that the transaction of `writer` has added or changed."""
+        self.write(writer, writer.changed_ids(self._since))
+        self._since = writer.revision()
+
+    def write(self, writer: Writer, ids: Sequence[int]) -> None:
+        """Write the events of the documents `ids`, increasing."""
         run = _Run(writer, self._settings, self._embedding, self._pool)
-        for ids in batches(writer.changed_ids(self._since), _DOCUMENTS):
-            events = run.events(ids)
+        for some in batches(ids, max(1, min(_DOCUMENTS, _PAIRS // max(1, len(self._pool.watches))))):
+            events = run.events(some)
             writer.add_events(events)
             self.events += len(events)
-        self._since = writer.revision()
 
 
 class _Run:

@@ -1,6 +1,6 @@
 """A watch: checked when it is added, and read from the store."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self
@@ -9,9 +9,9 @@ from moverank.indexer.arguments import finite_number, text
 from moverank.indexer.documents import Document, content_fault, key_fault, text_fault
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters import alternatives, field_tests
-from moverank.indexer.options import OtherGroups, Where
+from moverank.indexer.options import Where
 from moverank.indexer.ranked_texts import QueryText, query_document
-from moverank.indexer.ranking_spec import RankingSpec, parse_ranking, resolve
+from moverank.indexer.ranking_spec import RankingSpec, distance_of, parse_ranking, resolve
 from moverank.indexer.reading.formats.threads import record_of, stored_document
 from moverank.indexer.store import Reader, StoredWatch
 from moverank.indexer.word_factors import check_weights
@@ -98,11 +98,7 @@ def watch_ranking(rank: str | None, gamma: float | None, own: RankingSpec) -> Ra
     Raises UsageError for a ranking that is no distance: scores and sums depend on all other documents.
     """
     gamma = None if gamma is None else finite_number("gamma", gamma)
-    if rank is None:
-        used = own.gamma if gamma is None else gamma
-        rank = f"{'pwmd' if used else 'wmd'}:weights={resolve(None, None, own).weights}"
-        gamma = used or None
-    found = resolve(rank, gamma, own)
+    found = resolve(*distance_of(rank, gamma, own), own)
     if found.plain is None:
         raise UsageError(
             f"a watch compares by a distance alone, such as wmd or pwmd, not by {found}: the values of scores and sums "
@@ -119,11 +115,7 @@ def _fixed(ranking: RankingSpec) -> str:
 
 def _conditions(where: Where | None) -> Any:
     """Return a filter as a JSON value; UsageError for anything but a filter."""
-    if where is None or isinstance(where, OtherGroups):
-        return []
-    alternatives(where)
+    groups = () if where is None else alternatives(where)
     if isinstance(where, Mapping):
-        return {
-            name: [values] if isinstance(values, str | int | float) else list(values) for name, values in where.items()
-        }
-    return [where] if isinstance(where, str) else list(where)
+        return {name: [one.value for one in group] for name, group in zip(where, groups, strict=True)}
+    return [where] if isinstance(where, str) else list(where) if isinstance(where, Sequence) else []

@@ -106,6 +106,7 @@ def main() -> None:
         base = create(Path(name), "base", documents(range(40), 0))
         expected = run_in_child(lambda: intact_results(base))
         files = sorted(path for path in base.rglob("*") if path.is_file() and (path.parent != base or _is_cached(path)))
+        rng.shuffle(files)  # few samples are of other files for each seed
         for sample in range(arguments.samples):
             copy = shutil.copytree(base, base.with_name("sample"))
             file = files[sample % len(files)].relative_to(base)
@@ -113,7 +114,7 @@ def main() -> None:
                 remove_cached(copy)  # else the files that it was computed from are not read
             elif file.name != f"{CACHED}coverage.json":
                 (copy / f"{CACHED}coverage.json").unlink()  # it is computed from another cache
-            damage(copy / file, sample // len(files), rng)
+            damage(copy / file, sample % len(files) + sample // len(files), rng)
             flags = run_in_child(lambda copy=copy, file=file: examine(copy, expected, copy / file))  # type: ignore[misc]  # mypy infers no type
             if flags.startswith(FAILED):
                 sys.stderr.write(f"{file}: {flags}\n")

@@ -188,6 +188,28 @@ def test_what_an_interrupted_run_has_not_compared_is_compared_by_the_next(make_c
         assert reader.settings()[UNCOMPARED] == []
 
 
+def test_the_same_records_after_an_interrupted_run_are_counted_once(make_collection: MakeCollection) -> None:
+    collection, documents = make_collection(), [document(f"d{i}", "ant bee") for i in range(9)]
+    with pytest.raises(KeyboardInterrupt):
+        _Run(collection, documents, progress=_interrupt)
+    changes = _Run(collection, documents).changes
+    assert (changes.added, changes.unchanged, changes.duplicates, changes.documents) == (0, 1, 8, 9)
+
+
+def test_only_documents_that_stay_yield_events(make_collection: MakeCollection) -> None:
+    """Once, however often the run is repeated or interrupted."""
+    collection = make_collection()
+    collection.index([document("a", "ant bee")])
+    collection.watch("all", "ant", 1000)
+    documents = [document("b", "ant bee"), document("c", "elk fox"), document("d", "elk fox"), document("e", "gnu")]
+    with pytest.raises(KeyboardInterrupt):
+        _Run(collection, documents, dedupe=0.1, progress=_interrupt)
+    assert collection.events() == []
+    runs = [_Run(collection, documents, dedupe=0.1).changes for _ in range(3)]
+    assert [(run.duplicates, run.events) for run in runs] == [(2, 2), (2, 0), (2, 0)]
+    assert [event.document for event in collection.events()] == ["c", "e"]
+
+
 def _fail(documents: Sequence[Document]) -> Iterator[Document]:
     yield from documents
     raise OSError("the disk is gone")

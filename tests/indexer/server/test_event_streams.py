@@ -11,10 +11,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("httpx", reason="the extra `clients` is not installed")
-
-import httpx
-
 from moverank import Collection, Document, Part
 from moverank.indexer.documents import Event
 from moverank.indexer.server import event_streams
@@ -23,6 +19,8 @@ from moverank.indexer.server.limits import Limits
 from tests.indexer.server.conftest import make_collection
 from tests.indexer.server.pages_world import pages_server
 from tests.indexer.server.running import RunningServer
+
+httpx = pytest.importorskip("httpx", reason="the extra `clients` is not installed")
 
 STREAM = "/collections/pets/events/stream"
 WATCHES = "/collections/pets/watches"

@@ -898,13 +898,14 @@ def test_a_damaged_file_of_a_shard_is_rebuilt(
     expected = [intact.search("ant bee cat", rank=rank, k=5) for rank in ranks]
     names = {file.name for file in path.with_suffix(".shards").glob("*/snapshot-*/*")}
     assert "meta.json" in names
-    for name in sorted(names):
+    for number, name in enumerate(sorted(names)):
         for file in path.with_suffix(".shards").glob(f"*/snapshot-*/{name}"):
             content = bytearray(file.read_bytes() or b"x")
             content[len(content) // 2] ^= 1
             file.write_bytes(content)
         damaged = opened(path)
-        for rank, before in zip(ranks, expected, strict=True):
-            found = damaged.search("ant bee cat", rank=rank, k=5)
+        for i in range(3):  # each ranking meets the damage of some files
+            place = (number + i) % 3
+            found = damaged.search("ant bee cat", rank=ranks[place], k=5)
             assert found.certified
-            assert [hit.key for hit in found.hits] == [hit.key for hit in before.hits]
+            assert [hit.key for hit in found.hits] == [hit.key for hit in expected[place].hits]

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from moverank import Collection, Document, Event, NoKnownWords, Part, Settings, UnknownKey, UsageError
 from moverank.indexer.files.location import collection_directory
+from moverank.indexer.formatters.watch_lines import watch_object
 from moverank.indexer.indexing import sync
 from moverank.indexer.maintenance.backup import copy_collection
+from moverank.indexer.options import OtherGroups
 from moverank.indexer.ranking_spec import parse_ranking, resolve
 from moverank.indexer.watching import matching
 from tests.indexer.world import NO_VECTOR, WORDS, CollectionFactory, MakeCollection, Twin, document, random_documents
@@ -158,6 +160,13 @@ def test_a_watch_keeps_its_ranking_and_is_replaced_by_name(watched: Collection) 
     assert watched.watches() == [made]
     assert (made.ranking, made.where) == ("pwmd:gamma=0.75,weights=tfidf", {"label": ["red"]})
     assert made.query == Document("", "ant", (Part("bee", 1),))
+    assert watched.watch("nan", "ant", 1, where={"label": [float("nan"), 3]}).where == {"label": ["NaN", "3"]}
+    assert watch_object(watched.watch("nan", Document("x", "ant", (Part("bee"),), title_counts=False), 1))["query"] == {
+        "title": "ant",
+        "parts": [{"text": "bee", "rank": 0}],
+        "title_counts": False,
+    }
+    watched.unwatch("nan")
     assert _index(watched, document("b", "ant bee"), replace(made.query, key="c", label="red")) == [("ants", "c")]
     watched.unwatch("ants")
     assert watched.watches() == []
@@ -228,6 +237,7 @@ def test_filters_of_fields_that_no_document_has_any_more(watched: Collection) ->
         ({"rank": "wmd", "gamma": 0.5}, "wmd weighs all parts alike"),
         ({"where": ["year=3"]}, "no document has a field 'year'"),
         ({"where": [3]}, "where must be a list of conditions"),
+        ({"where": OtherGroups(None, "label", frozenset(), frozenset())}, "where must be a list of conditions"),
     ],
 )
 def test_bad_watches_are_refused(watched: Collection, changes: dict[str, Any], message: str) -> None:

@@ -40,7 +40,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(place: Path, *command: str, path: Path | None = None) -> "subprocess.CompletedProcess[str]":
     """Run a command in a directory; `path` is on the import path."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV_"))}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST_", "COV_"))
+    }
     environment |= {"PYTHONPATH": str(path)} if path else {}
     return subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
 
