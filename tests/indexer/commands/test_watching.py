@@ -112,6 +112,7 @@ def test_bad_arguments_are_one_sentence(call: Call, forum: Path, tmp_path: Path)
     assert "missing option '--within'" in call("watch", "add", "w", "dog", "-i", forum).err
 
 
+@pytest.mark.sqlite("the permissions are those of a file")
 def test_a_collection_that_may_only_be_read_is_listed(call: Call, forum: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Collection.open(forum) as collection:
         collection.watch("dogs", "dog cat", 0.5)
