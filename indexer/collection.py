@@ -250,9 +250,9 @@ class Collection(Face, StoredDocuments):
             new = None if within is None else Uncompared(self._store, within)
             matcher = None if dry_run else self._matcher(settings)
             if not dry_run:
+                follower = new or matcher  # with `new`, events are written once duplicates are removed
                 table = TableUpkeep(self.path, settings, self._embedding)
-                # With `new`, events are written once duplicates are removed.
-                callbacks["follow"] = [table.follow, *(one.follow for one in (new or matcher,) if one)]
+                callbacks["follow"] = [table.follow, *([follower.follow] if follower else [])]
             if new:
                 callbacks["stored"] = new.add
             if settings != self.settings:
@@ -303,7 +303,7 @@ class Collection(Face, StoredDocuments):
         removed = self._removed(DocumentsToRemove([*found.values()]), progress, follow, upkeep=upkeep)
         for key in found.values():
             changed("duplicate", key)
-        coverage = self.coverage if upkeep else None
+        coverage = self.coverage if upkeep and found else changes.coverage
         events = matcher.events if matcher else 0
         return replace(new.without(found, changes), revision=removed.revision, coverage=coverage, events=events)
 

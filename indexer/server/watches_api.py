@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from pydantic import Field
 
+from moverank.indexer.arguments import LARGEST
 from moverank.indexer.documents import Document, title_and_texts
 from moverank.indexer.filters.where import alternatives, checked_size
 from moverank.indexer.formatters.watch_lines import watch_object
@@ -28,7 +29,7 @@ from moverank.indexer.watching.watches import Watch
 router = APIRouter(prefix="/collections", tags=["watches"], dependencies=[Depends(known_parameters)])
 
 WatchName = Annotated[str, Field(description="The name of the watch.")]
-After = Annotated[int, Query(ge=0, le=2**63 - 1, description="Only events with a larger number.")]
+After = Annotated[int, Query(ge=0, le=LARGEST, description="Only events with a larger number.")]
 _MOST = 1000  # watches or events of an answer
 
 
@@ -37,7 +38,7 @@ async def list_watches(
     served: ServedHere,
     state: ThisServer,
     request: Request,
-    first: Annotated[int, Query(ge=0, le=2**63 - 1, description="How many watches to skip.")] = 0,
+    first: Annotated[int, Query(ge=0, le=LARGEST, description="How many watches to skip.")] = 0,
     limit: Annotated[int, Query(ge=1, le=_MOST, description="How many watches to return.")] = 100,
 ) -> JsonObject:
     """List watches by name."""
@@ -97,7 +98,7 @@ async def stream_events(
     after: After = 0,
     last_event_id: Annotated[
         int | None,
-        Header(ge=0, le=2**63 - 1, description="The number of the last event that arrived, in the place of `after`."),
+        Header(ge=0, le=LARGEST, description="The number of the last event that arrived, in the place of `after`."),
     ] = None,
 ) -> Response:
     """Send the events of watches after a number as server-sent events, and later ones when they are committed."""

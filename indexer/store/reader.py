@@ -10,6 +10,7 @@ from operator import itemgetter
 from struct import unpack
 from typing import Any, NamedTuple
 
+from moverank.indexer.arguments import LARGEST
 from moverank.indexer.documents import Event, NamedSource, Origin, counted_texts, text_fault
 from moverank.indexer.store.rows import DamagedDocument, Rows, Values
 
@@ -18,8 +19,6 @@ REMOVALS_FORGOTTEN = "removals_forgotten"
 
 EVENTS_FORGOTTEN = "events_forgotten"
 """Name of the setting that stores the number of the last event before events were deleted."""
-
-_MOST_ROWS = 2**63 - 1
 
 UNKNOWN = -1
 """The row of a word without a vector, as in `rerank.words.vocabulary`, whose import takes longer than `info` does."""
@@ -488,15 +487,15 @@ class Reader:
 
     # Watches and their events.
 
-    def watches(self, first: int = 0, limit: int | None = None) -> list[StoredWatch]:
-        """Return the watches by name from the one at `first` on, at most `limit`; None: all."""
+    def watches(self, first: int = 0, limit: int = LARGEST) -> list[StoredWatch]:
+        """Return the watches by name from the one at `first` on, at most `limit`."""
         columns = f"name, {self.rows.json('query')}, ranking, within, {self.rows.json('conditions')}, revision"
         return [
             StoredWatch(name, json_value(query), ranking, within, json_value(conditions), revision)
             for name, query, ranking, within, conditions, revision in self.rows.all(
                 f"SELECT {columns} FROM watches ORDER BY name LIMIT :limit OFFSET :first",
                 first=first,
-                limit=_MOST_ROWS if limit is None else limit,
+                limit=limit,
             )
         ]
 

@@ -1,7 +1,7 @@
 """Matches documents with the watches of a collection, in the transaction that adds or changes the documents.
 
-A bound of all documents and watches, by near words, leaves few documents for each watch; the
-search among these is the same as any exact search.
+A bound of all documents and watches, by near words, leaves few documents for each watch; the search among these is the
+same as any exact search.
 """
 
 from collections.abc import Callable, Iterator, Sequence

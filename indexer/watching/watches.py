@@ -68,12 +68,12 @@ def checked_watch(
     Raises UsageError for an invalid argument, and for a ranking that is no distance.
     """
     document, name = query_document(query), checked_name(name)
-    if fault := content_fault(Document(name, document.title, document.parts)):
+    own = Document("", document.title, document.parts, title_counts=document.title_counts)
+    if fault := content_fault(own):
         raise UsageError(f"the watch {name!r} {fault}")
     check_weights(ranking.weights, embedding)
     conditions = _conditions(where)
     field_tests(reader, conditions)  # raises UsageError for a field that no document has
-    own = Document("", document.title, document.parts, title_counts=document.title_counts)
     return StoredWatch(
         name,
         record_of(own),
@@ -97,7 +97,6 @@ def watch_ranking(rank: str | None, gamma: float | None, own: RankingSpec) -> Ra
 
     Raises UsageError for a ranking that is no distance: scores and sums depend on all other documents.
     """
-    gamma = None if gamma is None else finite_number("gamma", gamma)
     found = resolve(*distance_of(rank, gamma, own), own)
     if found.plain is None:
         raise UsageError(

@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra `server` is not installed")
 pytest.importorskip("uvicorn", reason="the extra `server` is not installed")
 
+from moverank import Collection, Document, Part
 from tests.indexer.server.running import RunningServer
 from tests.postgres_store import new_place
 
@@ -64,6 +65,21 @@ def make_collection(directory: Path, name: str = "pets") -> Path:
     command = [sys.executable, "-m", "moverank", "threads", file, "-i", index, "--embedding", vectors]
     subprocess.run([*map(str, command)], check=True, capture_output=True)
     return index
+
+
+def index_planes(directory: Path, *keys: str) -> None:
+    """Add documents of known words to a collection, by another process than the server."""
+    with Collection.open(directory, wait=30) as pets:
+        pets.index([Document(key, "", (Part("a plane"),)) for key in keys])
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Path:
+    """Return a collection with a watch that every document of known words matches."""
+    directory = make_collection(tmp_path)
+    with Collection.open(directory) as pets:
+        pets.watch("all", "dog", 1000.0)
+    return directory
 
 
 @pytest.fixture(scope="session")

@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from moverank import Collection, Document, Part
 from moverank.indexer.documents import Event
 from moverank.indexer.server import event_streams
 from moverank.indexer.server.event_streams import EventStreams
 from moverank.indexer.server.limits import Limits
-from tests.indexer.server.conftest import make_collection
+from tests.indexer.server.conftest import index_planes
 from tests.indexer.server.pages_world import pages_server
 from tests.indexer.server.running import RunningServer
 
@@ -26,24 +25,9 @@ STREAM = "/collections/pets/events/stream"
 WATCHES = "/collections/pets/watches"
 
 
-@pytest.fixture
-def watched(tmp_path: Path) -> Path:
-    """Return a collection with a watch that every document of known words matches."""
-    directory = make_collection(tmp_path)
-    with Collection.open(directory) as pets:
-        pets.watch("all", "dog", 1000.0)
-    return directory
-
-
 def _put(running: RunningServer, *keys: str) -> None:
     lines = "".join(json.dumps({"id": key, "text": "a plane"}) + "\n" for key in keys)
     assert running.ask("/collections/pets/documents", lines.encode()).json["events"] == len(keys)
-
-
-def _index(directory: Path, *keys: str) -> None:
-    """Add documents by another process than the server."""
-    with Collection.open(directory, wait=30) as pets:
-        pets.index([Document(key, "", (Part("a plane"),)) for key in keys])
 
 
 @contextmanager
@@ -99,7 +83,7 @@ def test_events_arrive_as_they_are_committed_and_from_a_number_on(watched: Path,
             assert _keys(events, 1) == ["b"]
             _put(running, "c")
             assert _keys(events, 1) == ["c"]
-            _index(watched, "d", "e")  # another process
+            index_planes(watched, "d", "e")  # another process
             assert _keys(events, 2) == ["d", "e"]
             assert running.ask("/collections/pets/search", {"query": "dog"}).status == 200
         numbers = [event["number"] for event in running.ask("/collections/pets/events").json["events"]]
@@ -148,7 +132,7 @@ def test_what_is_no_stream_is_a_problem(watched: Path, tmp_path: Path) -> None:
         head = running.ask(STREAM, headers=right, method="HEAD")
         assert (head.status, head.headers.get_content_type(), head.body) == (200, "text/event-stream", b"")
         with _events(running.url + STREAM, headers=right) as events:  # of a read-only server, from another process
-            _index(watched, "a")
+            index_planes(watched, "a")
             assert _keys(events, 1) == ["a"]
     finally:
         assert running.stop() == 0

@@ -20,10 +20,10 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra `server` is not installed")
 
-from moverank import Collection, Document, Part
+from moverank import Collection
 from moverank.indexer.server.webhook import Receiver, _NotDelivered
 from tests.indexer.commands.program import Call, program
-from tests.indexer.server.conftest import make_collection
+from tests.indexer.server.conftest import index_planes
 from tests.indexer.server.running import RunningServer
 
 KEYS = [bytes(range(32)), bytes(range(100, 148))]
@@ -91,22 +91,8 @@ def secret(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def watched(tmp_path: Path) -> Path:
-    """Return a collection with a watch that every document of known words matches."""
-    directory = make_collection(tmp_path)
-    with Collection.open(directory) as pets:
-        pets.watch("all", "dog", 1000.0)
-    return directory
-
-
-@pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     return program(monkeypatch, capsys)
-
-
-def _index(directory: Path, *keys: str) -> None:
-    with Collection.open(directory, wait=30) as pets:
-        pets.index([Document(key, "", (Part("a plane"),)) for key in keys])
 
 
 def _events(directory: Path) -> list[int]:
@@ -141,7 +127,7 @@ def test_each_event_arrives_signed_in_order_after_failures(
     watched: Path, secret: Path, target: Target, tmp_path: Path
 ) -> None:
     """The signatures are computed here by the specification."""
-    _index(watched, "a")
+    index_planes(watched, "a")
     target.answers = [500, 302, 204, 503]
     running = RunningServer("-i", watched, "--webhook", target.url, "--webhook-secret", secret, log=tmp_path / "log")
     try:
@@ -177,7 +163,7 @@ def test_each_event_arrives_signed_in_order_after_failures(
 def test_a_killed_server_goes_on_where_it_was(watched: Path, secret: Path, target: Target, tmp_path: Path) -> None:
     target.delay = 0.02
     for number in range(3):
-        _index(watched, *(f"{number}-{i}" for i in range(40)))
+        index_planes(watched, *(f"{number}-{i}" for i in range(40)))
         before = len(target.accepted)
         running = RunningServer(
             "-i", watched, "--webhook", target.url, "--webhook-secret", secret, log=tmp_path / f"log{number}"
@@ -195,7 +181,7 @@ def test_a_killed_server_goes_on_where_it_was(watched: Path, secret: Path, targe
     assert list(dict.fromkeys(numbers)) == events  # each one, first in the order of the events
     before = len(numbers)
     running = RunningServer("-i", watched, "--webhook", target.url, "--webhook-secret", secret, log=tmp_path / "again")
-    _index(watched, "last")
+    index_planes(watched, "last")
     _wait(lambda: len(target.accepted) > before)
     assert running.stop() == 0
     assert [number for _, number in target.accepted[before:]] == [_events(watched)[-1]]  # none again after a clean end
