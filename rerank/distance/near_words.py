@@ -59,13 +59,13 @@ class NearWords:
         words; others are near them alone, with the radius 0.
         """
         v, wanted = len(known), np.ones(len(known), bool) if sought is None else sought
+        radius = np.zeros(v)
         places = np.append(np.flatnonzero(known & wanted), np.flatnonzero(known & ~wanted))
-        norms = vector_norms(vectors[places])
-        found, costs = _nearest(vectors[places], norms, int((known & wanted).sum()))
-        radius, compared = np.zeros(v), places[: len(found)]
-        radius[compared] = costs[:, -1]
+        compared = places[: int((known & wanted).sum())]
+        found, costs, radius[compared] = NearWordsOf(vectors[places]).nearest(vectors[compared], own=True)
         if len(places) < v:
             shrink = 1 - float(product_margins(vectors.shape[1])[0])
+            norms = vector_norms(vectors[places])
             apart = shrink * np.sqrt(np.square(norms, dtype=np.float64) + far**2)
             radius[places] = np.minimum(radius[places], apart)
             radius[~known] = min(apart.min(initial=np.inf), shrink * np.sqrt(2) * far)
@@ -79,38 +79,12 @@ class NearWords:
         return cls(starts, columns[order].astype(np.int32), both[order], radius)
 
 
-def _nearest(
-    vectors: NDArray[np.float32], norms: NDArray[np.float32], count: int
-) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return the nearest words (count, k) of the first words, and their cost floors (count, k).
-
-    All words have `vectors` (v, d) and `norms` (v,). Each is its own nearest. The costs of each pair of words are
-    computed once, block by block.
-    """
-    from moverank.rerank.kernels.nearest_words import keep_nearest_of_columns, keep_nearest_of_rows
-
-    v, start = len(vectors), 0
-    words = np.zeros((count, max(1, min(_NEAR + 1, v))), np.int32)
-    costs = np.full(words.shape, np.inf, np.float32)
-    words[:, 0], costs[:, 0] = np.arange(count), 0
-    while start < count:
-        stop = min(count, start + max(1, MATRIX_BYTES // (4 * (v - start))))
-        floor = cost_floor(vectors[start:], vectors[start:stop], norms[start:], norms[start:stop])
-        rows, columns = floor.shape
-        np.fill_diagonal(floor, np.inf)
-        of_rows, of_columns = (floor, start, start, words, costs), (floor, start, words, costs)
-        parallel_for(partial(_call, keep_nearest_of_rows, of_rows), count - start, most=max(1, _PORTION // columns))
-        parallel_for(partial(_call, keep_nearest_of_columns, of_columns), columns, most=max(1, _PORTION // rows))
-        start = stop
-    return words, costs
-
-
 def _call(keep: Callable[..., None], lists: tuple[Any, ...], first: int, last: int) -> None:
     """Call one of the kernels for a range of words."""
     keep(first, last, *lists)
 
 
-_Lists = tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float64]]  # words, costs and radius of each word
+Lists = tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float64]]  # words, costs and radius of each word
 
 
 class NearWordsOf:
@@ -136,7 +110,7 @@ class NearWordsOf:
     def _forget(self) -> None:
         shape = 0, self._most
         self._place: dict[str, int] = {}
-        self._kept: _Lists = np.empty(shape, np.int32), np.empty(shape, np.float32), np.empty(0)
+        self._kept: Lists = np.empty(shape, np.int32), np.empty(shape, np.float32), np.empty(0)
 
     def near(
         self, texts: Sequence[str], vectors: NDArray[np.float32], wanted: NDArray[np.int64] | None = None
@@ -152,7 +126,7 @@ class NearWordsOf:
         asked = range(len(texts)) if wanted is None else wanted.tolist()
         new = [i for i in asked if texts[i] not in self._place]
         if new:
-            (words, costs, radius), (more, their, own) = self._kept, self._found(vectors[new])
+            (words, costs, radius), (more, their, own) = self._kept, self.nearest(vectors[new])
             self._kept = np.concatenate([words, more]), np.concatenate([costs, their]), np.concatenate([radius, own])
             self._place.update(zip((texts[i] for i in new), range(len(words), len(words) + len(new)), strict=True))
         places = np.array([self._place.get(text, -1) for text in texts], np.int64)
@@ -164,21 +138,28 @@ class NearWordsOf:
         starts, near, floors = transposed(starts, *lists, len(self._vectors))
         return NearWords(starts, near, floors.astype(np.float32), least)
 
-    def _found(self, vectors: NDArray[np.float32]) -> _Lists:
-        """Return the nearest of the words (v, k) of other words with `vectors` (v, d), cost floors, and radius (v,)."""
+    def nearest(self, vectors: NDArray[np.float32], *, own: bool = False) -> Lists:
+        """Return the nearest of the words (v, k) of other words with `vectors` (v, d), cost floors (v, k), radius (v,).
+
+        If `own`, the vectors are those of the first words: each is its own nearest, at cost 0.
+        """
         from moverank.rerank.kernels.nearest_words import keep_nearest_of_rows
 
         v, points = len(vectors), self._projected(vectors)
         norms = vector_norms(points)
         words, costs = np.zeros((v, self._most), np.int32), np.full((v, self._most), np.inf, np.float32)
-        size = max(1, MATRIX_BYTES // (4 * len(self._points)))
+        if own:
+            words[:, 0], costs[:, 0] = np.arange(v), 0
+        size = max(1, MATRIX_BYTES // (4 * max(1, len(self._points))))
         for start in range(0, v, size):
             some = slice(start, start + size)
             floor = cost_floor(points[some], self._points, norms[some], self._norms)
+            if own:
+                np.fill_diagonal(floor[:, start:], np.inf)
             lists = floor, start, 0, words, costs
             parallel_for(partial(_call, keep_nearest_of_rows, lists), len(floor), most=1 + _PORTION // floor.shape[1])
         # Components are rounded to float32: that moves a point by at most its length times the unit roundoff.
-        moved = 2 * UNIT_ROUNDOFF * (norms.astype(np.float64) + self._norms.max())
+        moved = 2 * UNIT_ROUNDOFF * (norms.astype(np.float64) + self._norms.max(initial=0))
         return words, self._floors(vectors, words), np.maximum(SUM_MARGIN * costs[:, -1] - moved, 0)
 
     def _floors(self, vectors: NDArray[np.float32], words: NDArray[np.int32]) -> NDArray[np.float32]:

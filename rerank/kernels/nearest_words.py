@@ -19,18 +19,6 @@ def keep_nearest_of_rows(first, last, floor, own, start, words, costs):  # type:
 
 
 @compiled()
-def keep_nearest_of_columns(first, last, floor, start, words, costs):  # type: ignore[no-untyped-def]
-    """Lower the nearest words of the columns of `floor` (m, b) to its rows from b on; see `keep_nearest_of_rows`.
-
-    The columns are the same words as the first b rows.
-    """
-    for i in range(floor.shape[1], len(floor)):
-        for j in range(first, last):
-            if floor[i, j] < costs[start + j, -1]:
-                _enter(words[start + j], costs[start + j], start + i, floor[i, j])
-
-
-@compiled()
 def _enter(words, costs, word, cost):  # type: ignore[no-untyped-def]
     """Enter a word in the place of the last one of `words` (k,), so that `costs` (k,) stay in increasing order."""
     place = len(costs) - 1

@@ -36,6 +36,22 @@ def write_input(path: Path, documents: int) -> int:
     return len(bags)
 
 
+def _same(before: dict[str, Any], now: dict[str, Any]) -> bool:
+    """Return whether both versions find the same pairs; equal distances, up to rounding, have any order."""
+    old, new = (np.array(run["distances"]) for run in (before, now))
+    if len(old) != len(new) or not np.allclose(old, new, rtol=0, atol=1e-9):
+        return False
+    nearer = [
+        {
+            tuple(pair)
+            for pair, distance in zip(run["pairs"], run["distances"], strict=True)
+            if distance < old[-1] - 1e-9
+        }
+        for run in (before, now)
+    ]
+    return nearer[0] == nearer[1]
+
+
 def main() -> None:
     """Print the table; exit with 1 if the target is missed, or if the versions find different pairs."""
     parser = argument_parser(__doc__)
@@ -65,8 +81,7 @@ def main() -> None:
         ratio = statistics.median(b / a for a, b in zip(old, new, strict=True))
         asked = [f"<= {target}", verdict(ratio <= target)] if target else ["", ""]
         lines.append([label, f"{min(old):.1f}", f"{min(new):.1f}", f"{ratio:.3f}", *asked])
-    same = before[0]["pairs"] == now[0]["pairs"]
-    same = same and np.allclose(before[0]["distances"], now[0]["distances"], rtol=0, atol=1e-9)
+    same = _same(before[0], now[0])
     show(f"Before: {arguments.before}; {NOW}: the working tree. {count:,} documents, {arguments.k:,} pairs.")
     show_table(HEADS, lines)
     show(f"Both find {'the same' if same else 'DIFFERENT'} pairs.")
