@@ -51,7 +51,7 @@ def compare(
         typer.Option(
             metavar="TAU",
             min=0,
-            help="The largest cost at which a word is carried to another. [default: .6 of the typical cost of two words]",
+            help="The largest cost at which a word is carried to another. [default: .6 of the typical cost of words]",
             show_default=False,
         ),
     ] = None,

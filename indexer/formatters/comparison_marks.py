@@ -134,7 +134,9 @@ def _cut(texts: Mapping[int | None, str], span: Span) -> str:
     return " ".join(texts[span.part][span.start : span.end].split())
 
 
-def carried_pairs(carried: "Sequence[Carried]", side: Side, sources: Mapping[str, Side]) -> list[tuple[str, str, float]]:
+def carried_pairs(
+    carried: "Sequence[Carried]", side: Side, sources: Mapping[str, Side]
+) -> list[tuple[str, str, float]]:
     """Return the words of the runs that are carried at a cost, of the claim and of the source, with the cost."""
     own, others = dict(side.texts), {key: dict(one.texts) for key, one in sources.items()}
     return [(_cut(own, one.span), _cut(others[one.key], one.source), one.cost) for one in carried if one.cost]

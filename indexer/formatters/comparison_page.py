@@ -38,7 +38,9 @@ LEGEND = {
 def evidence_page(evidence: "Evidence", claim: Document, sources: Mapping[str, Document]) -> str:
     """Return a page with a claim and its sources, by key; what is covered leads to where it is found."""
     sides = evidence_sides(evidence, claim, sources)
-    return _page(f"Evidence for {claim.title or claim.key}", evidence_verdict(evidence), sides, _shares(evidence, sides[0]))
+    return _page(
+        f"Evidence for {claim.title or claim.key}", evidence_verdict(evidence), sides, _shares(evidence, sides[0])
+    )
 
 
 def changes_page(changes: "TextChanges", old: Document, new: Document) -> str:
@@ -49,10 +51,8 @@ def changes_page(changes: "TextChanges", old: Document, new: Document) -> str:
 
 def _page(title: str, verdict: str, sides: Sequence[Side], more: str) -> str:
     flows = sorted({flow for side in sides for mark in side.marks if (flow := mark.flow) is not None})[:_MOST_LIT]
-    rules = "\n".join(
-        f"body:has(.f{flow}:is(:hover, :focus, :target)) .f{flow} {{ background: var(--accent); color: var(--on-accent); }}"
-        for flow in flows
-    )
+    lit = "{ background: var(--accent); color: var(--on-accent); }"
+    rules = "\n".join(f"body:has(.f{flow}:is(:hover, :focus, :target)) .f{flow} {lit}" for flow in flows)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -103,7 +103,7 @@ def _side(side: Side, own: str, counterpart: str) -> str:
 
 
 def _piece(piece: Piece, own: str, counterpart: str) -> str:
-    """Return a piece: text, or a mark, which is a link if it has counterparts; places of further links are before it."""
+    """Return a piece: text, or a mark, a link if it has counterparts; places of further links are before it."""
     text = escape(piece.text)
     if not piece.marks:
         return text
@@ -114,7 +114,8 @@ def _piece(piece: Piece, own: str, counterpart: str) -> str:
     places = "".join(f'<span id="{own}{flow}"></span>' for flow in more)
     place = "" if first is None else f' id="{own}{first}"'
     lit = " ".join(f"f{flow}" for flow in piece.flows)
-    return f'{places}<a class="c {piece.kinds} {lit}"{place} href="#{counterpart}{piece.flows[0]}"{title}>{text}</a>'
+    kinds, there = f"c {piece.kinds} {lit}", f"#{counterpart}{piece.flows[0]}"
+    return f'{places}<a class="{kinds}"{place} href="{there}"{title}>{text}</a>'
 
 
 def _shares(evidence: "Evidence", side: Side) -> str:
@@ -123,7 +124,9 @@ def _shares(evidence: "Evidence", side: Side) -> str:
     return f"""<h2>Sentences</h2>
 <div class="scroll" role="group" aria-label="Table of sentences" tabindex="0">
 <table>
-<thead><tr><th scope="col" class="n">covered</th><th scope="col" class="n">units</th><th scope="col">sentence</th></tr></thead>
+<thead><tr>
+<th scope="col" class="n">covered</th><th scope="col" class="n">units</th><th scope="col">sentence</th>
+</tr></thead>
 <tbody>
 {rows}
 </tbody>

@@ -1,6 +1,6 @@
 """Comparisons on the terminal: sentences with their covered share, and versions with their changes in place."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -19,7 +19,6 @@ from moverank.indexer.formatters.comparison_marks import (
 )
 from moverank.indexer.formatters.escaping import isolated, printable
 from moverank.indexer.formatters.sentences import percentage
-from moverank.indexer.ranked_texts import compared_passages
 from moverank.rerank.ranking import Span
 
 if TYPE_CHECKING:  # they would import numpy

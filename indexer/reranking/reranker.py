@@ -206,7 +206,7 @@ class Reranker:
             return [found for _, found in map_ahead(lambda task: self._answer(words, task), tasks)]
 
     def evidence(self, claim: Text, sources: Text | Candidates, tau: float | None = None) -> Evidence:
-        """Return what the sources cover of a claim, sentence by sentence, and what not: see the manual's page `evidence`.
+        """Return what the sources cover of a claim, sentence by sentence: see the manual's page `evidence`.
 
         The claim and each source are texts, records or a `Document`, as in `rank`; a single source is a text or a
         `Document`. A word is carried to a word of a source at a cost of at most `tau`; None: .6 of the typical cost of
@@ -225,8 +225,9 @@ class Reranker:
 
         The versions are texts, records or a `Document`. `tau` and errors are as in `evidence`.
         """
-        both = document_of_text(old, "the old version"), document_of_text(new, "the new version")
-        return changes_of(*map(compared_passages, both), self._tokenizer, self._embedding, _limit(tau))
+        before = compared_passages(document_of_text(old, "the old version"))
+        after = compared_passages(document_of_text(new, "the new version"))
+        return changes_of(before, after, self._tokenizer, self._embedding, _limit(tau))
 
     def _task(
         self,
@@ -283,8 +284,8 @@ def compare(
 ) -> Evidence:
     """Return what the sources cover of a claim: `Reranker.evidence` with the word vectors of a file or a collection.
 
-    `vectors` are as in `Reranker.load`, or an `Embedding`; `options` are the reranker's. To compare several claims, make
-    a `Reranker` once.
+    `vectors` are as in `Reranker.load`, or an `Embedding`; `options` are the reranker's. To compare several claims,
+    make a `Reranker` once.
     """
     made = Reranker(vectors, **options) if isinstance(vectors, Embedding) else Reranker.load(vectors, **options)
     return made.evidence(claim, sources, tau)

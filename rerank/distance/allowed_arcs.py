@@ -109,7 +109,9 @@ def _near(
     return rows[one[apart]], columns[other[apart]], cost[apart]
 
 
-def _known(keys: Sequence[UnitKey], embedding: Embedding, *, negated: bool) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+def _known(
+    keys: Sequence[UnitKey], embedding: Embedding, *, negated: bool
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return which units (k,) are words of a polarity with a vector, and their vectors (k, d)."""
     places = [i for i, (kind, _, polarity) in enumerate(keys) if kind == "word" and polarity == negated]
     vectors, known = embedding.spread([keys[i][1] for i in places]) if places else _nothing(embedding)

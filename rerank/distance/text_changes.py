@@ -5,6 +5,7 @@ that a sentence is carried as a whole (Heckel 1978), then the others in order. W
 partial transport. Units outside the longest run in the order of the old version are moved (or changed).
 """
 
+import itertools
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ import numpy as np
 
 from moverank.rerank.distance.allowed_arcs import Passages, UnitText, allowed_arcs, cost_limit, joined
 from moverank.rerank.distance.evidence import runs, span_of
-from moverank.rerank.distance.partial_transport import PartialPlan, solve_partial
+from moverank.rerank.distance.partial_transport import solve_partial
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Span
 from moverank.rerank.words.embedding import Embedding
@@ -84,15 +85,14 @@ class TextChanges:
     def from_dict(cls, values: Mapping[str, Any]) -> "TextChanges":
         """Return the changes whose `to_dict` is `values`; KeyError and TypeError for anything else."""
         changes = tuple(
-            TextChange(
-                one["state"],
-                *(None if one[side] is None else span_of(one[side]) for side in ("old", "new")),
-                one["units"],
-                float(one["cost"]),
-            )
+            TextChange(one["state"], _span(one["old"]), _span(one["new"]), one["units"], float(one["cost"]))
             for one in values["changes"]
         )
         return cls(changes, bool(values["certified"]), float(values["tau"]))
+
+
+def _span(values: Mapping[str, Any] | None) -> Span | None:
+    return None if values is None else span_of(values)
 
 
 def changes_of(
@@ -170,7 +170,7 @@ class _Pairs:
     def _fill_gaps(self) -> None:
         """Pair equal units between neighbouring pairs of the longest run."""
         anchors = [(-1, -1), *((self.old_of[j], j) for j in self.in_order()), (len(self.old), len(self.new))]
-        for (first, start), (last, end) in zip(anchors, anchors[1:], strict=False):
+        for (first, start), (last, end) in itertools.pairwise(anchors):
             olds = [i for i in range(first + 1, last) if self.new_of[i] < 0]
             news = [j for j in range(start + 1, end) if self.old_of[j] < 0]
             if not (olds and news and len(olds) * len(news) <= _LARGEST_GAP):
@@ -182,9 +182,7 @@ class _Pairs:
 
     def _pair_in_order(self) -> None:
         """Pair the equal units that are left, the first with the first."""
-        left = defaultdict[int, list[int]](list)
-        for i in self.unpaired_old():
-            left[self.old[i]].append(i)
+        left = _by_number(self.unpaired_old(), self.old)
         for places in left.values():
             places.reverse()
         for j in self.unpaired_new():
@@ -213,33 +211,34 @@ def _unique(sequence: Sequence[int], partner: Sequence[int], length: int) -> dic
     return {run: start for run, start in found.items() if run not in repeated}
 
 
-def _carry_near(
-    pairs: _Pairs, keys: Sequence[Any], embedding: Embedding, tau: float, cost: dict[int, float]
-) -> bool:
-    """Pair units without a pair by partial transport, and set their `cost` by new place; return whether it is certified.
+def _carry_near(pairs: _Pairs, keys: Sequence[Any], embedding: Embedding, tau: float, cost: dict[int, float]) -> bool:
+    """Pair words without a pair by partial transport, set their `cost` by new place; return whether it is certified.
 
     Of several occurrences, those at the nearest places are paired.
     """
-    places = [defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)]
-    for own, text, left in zip(places, (pairs.old, pairs.new), (pairs.unpaired_old(), pairs.unpaired_new()), strict=True):
-        for place in left:
-            own[text[place]].append(place)
-    olds, news = (list(own) for own in places)
-    rows, columns, costs = allowed_arcs([keys[one] for one in olds], [keys[one] for one in news], embedding, tau)
-    words = np.array([keys[olds[row]][0] == "word" for row in rows.tolist()], bool)
-    rows, columns, costs = rows[words], columns[words], costs[words]
-    masses = [np.array([len(own[one]) for one in some], np.int64) for own, some in zip(places, (olds, news), strict=True)]
-    plan: PartialPlan = solve_partial(*masses, (rows, columns), costs)
+    olds, news = _by_number(pairs.unpaired_old(), pairs.old), _by_number(pairs.unpaired_new(), pairs.new)
+    sources, targets = ([one for one in own if keys[one][0] == "word"] for own in (olds, news))
+    arcs = allowed_arcs([keys[one] for one in sources], [keys[one] for one in targets], embedding, tau)
+    own, others = ([len(places[one]) for one in some] for places, some in ((olds, sources), (news, targets)))
+    plan = solve_partial(np.array(own, np.int64), np.array(others, np.int64), arcs[:2], arcs[2])
     expected = _Expected(pairs)
     for arc, mass in zip(plan.arcs.tolist(), plan.mass.tolist(), strict=True):
-        own, others = places[0][olds[rows[arc]]], places[1][news[columns[arc]]]
+        left, right = olds[sources[arcs[0][arc]]], news[targets[arcs[1][arc]]]
         for _ in range(mass):
-            i, j = min(((i, j) for i in own for j in others), key=lambda one: (abs(expected(one[0]) - one[1]), one))
-            own.remove(i)
-            others.remove(j)
+            i, j = min(((i, j) for i in left for j in right), key=lambda one: (abs(expected(one[0]) - one[1]), one))
+            left.remove(i)
+            right.remove(j)
             pairs.pair(i, j)
-            cost[j] = float(costs[arc])
+            cost[j] = float(arcs[2][arc])
     return plan.certified
+
+
+def _by_number(places: Iterable[int], sequence: Sequence[int]) -> dict[int, list[int]]:
+    """Return the places of each number of a sequence."""
+    found = defaultdict[int, list[int]](list)
+    for place in places:
+        found[sequence[place]].append(place)
+    return found
 
 
 class _Expected:
@@ -278,7 +277,9 @@ def _changes(
         first, last = pairs.old_of[run[0]], pairs.old_of[run[-1]]
         old = None if first < 0 else joined(olds[first], olds[last])
         mean = sum(cost.get(j, 0.0) for j in run) / len(run)
-        found.append((run[0], run[0], TextChange(state(run[0]), old, joined(news[run[0]], news[run[-1]]), len(run), mean)))
+        found.append(
+            (run[0], run[0], TextChange(state(run[0]), old, joined(news[run[0]], news[run[-1]]), len(run), mean))
+        )
     dropped = pairs.unpaired_old()
     for run in runs(dropped, lambda one, other: other == one + 1 and olds[one].part == olds[other].part):
         change = TextChange("dropped", joined(olds[run[0]], olds[run[-1]]), None, len(run))

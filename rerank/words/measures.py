@@ -12,14 +12,14 @@ COMMA_LANGUAGES = frozenset(
 CURRENCIES = {"$": "USD", "\u20ac": "EUR", "\u00a3": "GBP", "\u00a5": "JPY"}
 """The currency of each sign that may be before a number."""
 
-SMALL_NUMBERS = {
-    word: value
-    for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen".split()
-    )
-}
-TENS = {word: 10 * i for i, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)}
+_SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+
+SMALL_NUMBERS = {word: value for value, word in enumerate(_SMALL.split())}
+TENS = {word: 10 * i for i, word in enumerate(_TENS.split(), start=2)}
 """English number words."""
 
 SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
@@ -27,7 +27,8 @@ SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9,
 
 _UNITS = """
 g: kg=1000 g=1 mg=1/1000 µg=1/1000000 ug=1/1000000 mcg=1/1000000 ng=1/1000000000 pg=1/1000000000000 lb=45359237/100000
-g: oz=45359237/1600000 kilogram=1000 gram=1 milligram=1/1000 microgram=1/1000000 pound=45359237/100000 lbs=45359237/100000
+g: oz=45359237/1600000 kilogram=1000 gram=1 milligram=1/1000 microgram=1/1000000
+g: pound=45359237/100000 lbs=45359237/100000
 m: km=1000 m=1 cm=1/100 mm=1/1000 µm=1/1000000 um=1/1000000 nm=1/1000000000 ft=3048/10000 mi=1609344/1000
 m: kilometer=1000 kilometre=1000 meter=1 metre=1 centimeter=1/100 centimetre=1/100 millimeter=1/1000 millimetre=1/1000
 m: inch=254/10000 inches=254/10000 foot=3048/10000 feet=3048/10000 yard=9144/10000 mile=1609344/1000

@@ -9,13 +9,13 @@ _ENDS = re.compile(
     r"|\n[^\S\n]*(?=\n)|\n(?=[^\S\n]*(?:[-*#|>\u2022]|\d+[.)])\s)"  # an empty line, an item of a list, a heading
 )
 _ABBREVIATED = re.compile(
-    r"(?:^|[^\w.])(?:\w|(?:\w\.)+\w|"
+    r"(?:^|[^\w.])(?:[^\W\d_]|(?:[^\W\d_]\.)+[^\W\d_]|"
     r"al|approx|bzw|ca|cf|co|corp|dr|ed|eds|eq|eqs|etc|fig|figs|inc|jr|ltd|mr|mrs|ms|nr|no|nos|pp|prof|ref|refs|resp|"
     r"sec|sr|st|tab|usw|vgl|vol|vs)$",
     re.IGNORECASE,
 )
 _LONGEST = 12  # characters before a full stop in which an abbreviation is sought
-_GOES_ON = re.compile(r"\s+[^\W\d_]")
+_GOES_ON = re.compile(r"\s+\w")
 
 
 def sentence_spans(text: str) -> Iterator[tuple[int, int]]:

@@ -79,7 +79,7 @@ def _typed(text: str, language: str) -> Iterator[Unit]:
     place = 0
     pattern = _pattern(language)
     while (found := pattern.search(text, place)) is not None:
-        unit = _date(found) if found["date"] else _number(text, found, language)
+        unit = _date(found) if found["date"] else _number(text, found)
         place = found.end() if unit is None else unit.end
         if unit is not None:
             yield unit
@@ -104,7 +104,8 @@ def _pattern(language: str) -> re.Pattern[str]:
         rf"(?:(?P<whole>\d{{1,3}}(?:[{group}]\d{{3}})+(?!\d)|\d+)(?P<rest>(?:{point}\d+{other})?)|(?P<dot>\.\d+))"
         rf"(?P<power>(?:[eE][+-]?\d{{1,3}}(?!\w))?)"
     )
-    version = r"(?P<version>\d+(?:\.\d+){2,}(?!\w))"
+    grouped = rf"(?!\d{{1,3}}(?:[{group}]\d{{3}})+(?![\d.]))"
+    version = rf"(?P<version>{grouped}\d+(?:\.\d+){{2,}}(?!\w))"
     words = "(?P<words>(?!))"
     if language == "en":
         ones = "|".join(word for word, value in SMALL_NUMBERS.items() if value < 10)
@@ -139,11 +140,11 @@ def date_covers(source: str, claim: str) -> bool:
     return source == claim or source.startswith(f"{claim}-")
 
 
-def _number(text: str, found: re.Match[str], language: str) -> Unit | None:
+def _number(text: str, found: re.Match[str]) -> Unit | None:
     """Return a number with the scale and the unit of measurement after it; None if it is part of a word."""
     if found["version"]:
         return Unit(found.start(), found.end(), "number", found["version"])
-    value, end = _value(found, language), found.end()
+    value, end = _value(found), found.end()
     end, value, scaled = _scaled(text, end, value)
     measured = measure_of(text, end)
     money = CURRENCIES.get(found["money"] or "")
@@ -161,7 +162,7 @@ def _number(text: str, found: re.Match[str], language: str) -> Unit | None:
     return Unit(found.start(), end, "number", str(value))
 
 
-def _value(found: re.Match[str], language: str) -> Fraction:
+def _value(found: re.Match[str]) -> Fraction:
     """Return the value of a number as it is written, in digits or in words."""
     if found["words"]:
         words = re.split("[- ]", found["words"].lower())
