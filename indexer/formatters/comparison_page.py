@@ -120,7 +120,10 @@ def _piece(piece: Piece, own: str, counterpart: str) -> str:
 
 def _shares(evidence: "Evidence", side: Side) -> str:
     """Return a table of the sentences with their covered share."""
-    rows = "\n".join(_share_rows(evidence, side))
+    rows = "\n".join(
+        f'<tr><td class="n">{share}</td><td class="n">{units}</td><td dir="auto">{escape(text)}</td></tr>'
+        for share, units, text in sentence_rows(evidence, side)
+    )
     return f"""<h2>Sentences</h2>
 <div class="scroll" role="group" aria-label="Table of sentences" tabindex="0">
 <table>
@@ -134,9 +137,9 @@ def _shares(evidence: "Evidence", side: Side) -> str:
 </div>"""
 
 
-def _share_rows(evidence: "Evidence", side: Side) -> Iterator[str]:
+def sentence_rows(evidence: "Evidence", side: Side) -> Iterator[tuple[str, int, str]]:
+    """Yield covered share, number of units and text of each sentence of a claim, whose texts are in `side`."""
     texts = dict(side.texts)
     for sentence in evidence.sentences:
         share = "\N{EN DASH}" if sentence.covered is None else percentage(sentence.covered)
-        text = escape(texts[sentence.span.part][sentence.span.start : sentence.span.end])
-        yield f'<tr><td class="n">{share}</td><td class="n">{sentence.units}</td><td dir="auto">{text}</td></tr>'
+        yield share, sentence.units, texts[sentence.span.part][sentence.span.start : sentence.span.end]

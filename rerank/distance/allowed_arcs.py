@@ -9,9 +9,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.rerank.distance.cell_limit import check_cells
 from moverank.rerank.distance.ground_cost import near_arcs, typical_cost
 from moverank.rerank.errors import OptionError
 from moverank.rerank.ranking import Span
+from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.sentence_spans import sentence_spans
 from moverank.rerank.words.tokenizer import Tokenizer
@@ -50,6 +52,7 @@ class UnitText:
         """Split the texts of a document."""
         units, spans, sentences, sentence_of = list[Unit](), list[Span](), list[Span](), list[int]()
         for part, text in passages:
+            check_time()
             first, own = len(sentences), list(sentence_spans(text))
             sentences += [Span(part, start, end) for start, end in own]
             starts = [start for start, _ in own]
@@ -103,6 +106,7 @@ def _near(
     columns, points = _known(others, embedding, negated=negated)
     if not (len(rows) and len(columns)):
         return _free(())
+    check_cells(len(rows), len(columns))
     one, other, cost = near_arcs(vectors, points, tau)
     both = zip(rows[one].tolist(), columns[other].tolist(), strict=True)
     apart = np.array([own[i] != others[j] for i, j in both], bool)

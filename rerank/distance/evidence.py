@@ -7,6 +7,7 @@ each occurrence in the sources counts once. Coverage says nothing about truth: s
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from heapq import heapify, heappop, heappush
 from typing import Any, Literal
 
 import numpy as np
@@ -211,16 +212,25 @@ class _Sources:
         for number in wanted:
             for place in self.places[number]:
                 found[self.sentence_of[place]][number].append(place)
+        heap = [(-_gain(own, missing), sentence) for sentence, own in found.items()]
+        heapify(heap)
         while any(missing.values()):
-            best = max(
-                found,
-                key=lambda one: (sum(min(missing[unit], len(own)) for unit, own in found[one].items()), -one),
-            )
-            for number, places in found.pop(best).items():
+            gain, sentence = heappop(heap)
+            if (
+                now := _gain(found[sentence], missing)
+            ) < -gain:  # gains only fall: the others are not larger than known
+                heappush(heap, (-now, sentence))
+                continue
+            for number, places in found[sentence].items():
                 taken = places[: missing[number]]
                 chosen[number] += taken
                 missing[number] -= len(taken)
         return {number: sorted(places) for number, places in chosen.items()}
+
+
+def _gain(places: Mapping[int, Sequence[int]], missing: Mapping[int, int]) -> int:
+    """Return how much of what is missing a sentence with units at these places has."""
+    return sum(min(missing[number], len(own)) for number, own in places.items())
 
 
 class _Claim:
@@ -269,11 +279,11 @@ class _Claim:
         wanted = Counter[int]()
         for _, target, mass, _ in flows:
             wanted[target] += mass
-        left = {number: list(places) for number, places in self._sources.chosen(wanted).items()}
-        own, carried = {number: list(places) for number, places in by_unit.items()}, dict[int, tuple[int, float]]()
+        left = {number: iter(places) for number, places in self._sources.chosen(wanted).items()}
+        own, carried = {number: iter(places) for number, places in by_unit.items()}, dict[int, tuple[int, float]]()
         for source, target, mass, cost in flows:
             for _ in range(mass):
-                carried[own[source].pop(0)] = left[target].pop(0), cost
+                carried[next(own[source])] = next(left[target]), cost
         return carried
 
     def _carried_runs(self, carried: Mapping[int, tuple[int, float]]) -> Iterable[Carried]:

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.distance.cell_limit import reserved_cells
-from moverank.rerank.distance.network_simplex import Arcs, network_simplex
+from moverank.rerank.distance.network_simplex import Arcs, Vertex, network_simplex
 from moverank.rerank.errors import TransportError
 from moverank.rerank.runtime.deadline import check_time
 
 _MAX_ITERATIONS = 10_000_000
+_FIRST_ITERATIONS = 30_000  # tripled until the problem is solved: POT cannot be interrupted
 _GAP_TOLERANCE = 1e-9  # of the largest cost, for each unit of mass
 
 Masses = NDArray[np.int64]
@@ -58,9 +59,7 @@ def solve_partial(row_masses: Masses, column_masses: Masses, arcs: Arcs, cost: N
     used_columns, columns = np.unique(arcs[1], return_inverse=True)
     problem = _Problem(row_masses[used_rows], column_masses[used_columns], rows, columns, cost)
     with reserved_cells(len(used_rows) + 1, len(used_columns) + 1):
-        check_time()
         most = problem.most()
-        check_time()
         mass, gap = problem.least_cost(int(most.sum()))
     moving = np.flatnonzero(mass)
     return PartialPlan(moving, mass[moving], float(mass @ cost), problem.cover(most), gap)
@@ -107,7 +106,7 @@ class _Problem:
         """Return the mass on the first arcs, those of the problem, and the duality gap."""
         matrix = np.zeros((len(a), len(b)))
         matrix[arcs] = cost
-        found = network_simplex(a.astype(np.float64), b.astype(np.float64), matrix, arcs, _MAX_ITERATIONS)
+        found = _vertex(a.astype(np.float64), b.astype(np.float64), matrix, arcs)
         moved = found.mass[arcs]
         mass = np.rint(moved).astype(np.int64)
         off = np.abs(moved - mass).max(initial=0.0)
@@ -136,3 +135,14 @@ class _Problem:
             if np.array_equal(more, from_rows):
                 return int(self.a[~from_rows].sum() + self.b[to_columns].sum())
             from_rows = more
+
+
+def _vertex(a: NDArray[np.float64], b: NDArray[np.float64], cost: NDArray[np.float64], arcs: Arcs) -> Vertex:
+    """Return POT's result; it begins anew with more iterations after each check of the time."""
+    most = _FIRST_ITERATIONS
+    while True:
+        check_time()
+        found = network_simplex(a, b, cost, arcs, most)
+        if found.failure is None or most >= _MAX_ITERATIONS:
+            return found
+        most *= 3

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -27,6 +28,7 @@ ChangeState = Literal["kept", "moved", "changed", "new", "dropped"]
 STATES: tuple[ChangeState, ...] = ("kept", "moved", "changed", "new", "dropped")
 
 _LENGTHS = (8, 4, 2, 1)  # of unique runs that are the same in both versions
+_MANY = 100  # occurrences that are compared at a time
 _LARGEST_GAP = 250_000  # pairs of units between two runs, up to which all common sequences are compared
 
 
@@ -225,7 +227,8 @@ def _carry_near(pairs: _Pairs, keys: Sequence[Any], embedding: Embedding, tau: f
     for arc, mass in zip(plan.arcs.tolist(), plan.mass.tolist(), strict=True):
         left, right = olds[sources[arcs[0][arc]]], news[targets[arcs[1][arc]]]
         for _ in range(mass):
-            i, j = min(((i, j) for i in left for j in right), key=lambda one: (abs(expected(one[0]) - one[1]), one))
+            near = product(left[:_MANY], right[:_MANY])
+            i, j = min(near, key=lambda one: (abs(expected(one[0]) - one[1]), one))
             left.remove(i)
             right.remove(j)
             pairs.pair(i, j)
