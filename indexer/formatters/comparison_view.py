@@ -1,6 +1,8 @@
 """Comparisons on the terminal: sentences with their covered share, and versions with their changes in place."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -77,35 +79,36 @@ def _shown(text: str, kind: str, *, colour: bool) -> Text:
 
 def changes_view(changes: "TextChanges", old: Document, new: Document) -> RenderableType:
     """Return the new version around its changes: new, dropped, moved and changed words have signs and colours."""
-    sides = changes_sides(changes, old, new)
-    olds, news = (dict(side.texts) for side in sides)
-    lines = [Text() for _ in news or (None,)]
-    place = dict(zip(news, lines, strict=False))
-    done = dict.fromkeys(news, 0)
-    part = next(iter(news), None)
+    olds, news = (dict(side.texts) for side in changes_sides(changes, old, new))
+    shown: dict[int | None, list[tuple[str, str]]] = {part: [] for part in news} or {None: []}
+    part, done = next(iter(shown)), dict.fromkeys(news, 0)
     for change in changes.changes:
         if change.new is not None:
             part = change.new.part
-            place[part].append(_elided(news[part][done[part] : change.new.start], at_start=not done[part]))
-            done[part] = change.new.start
-        if change.old is not None and change.state in ("changed", "dropped"):
-            dropped = olds[change.old.part][change.old.start : change.old.end]
-            line = place.get(part, lines[0])
-            line.append_text(_shown(dropped, "dropped", colour=True))
-            line.append(" " if change.state == "dropped" else "")
-        if change.new is not None and change.state != "kept":
-            shown = news[part][change.new.start : change.new.end]
-            place[part].append_text(_shown(shown, change.state, colour=True))
+            shown[part].append(("", news[part][done[part] : change.new.start]))
             done[part] = change.new.end
-    for part, line in place.items():
-        line.append(_elided(news[part][done[part] :], at_end=True))
+        if change.old is not None and change.state in ("changed", "dropped"):
+            space = " " if change.state == "dropped" else ""
+            shown[part] += [("dropped", olds[change.old.part][change.old.start : change.old.end]), ("", space)]
+        if change.new is not None:
+            state = "" if change.state == "kept" else change.state
+            shown[part].append((state, news[part][change.new.start : change.new.end]))
+    for part, text in news.items():
+        shown[part].append(("", text[done[part] :]))
+    lines = [_around_changes(pieces) for pieces in shown.values()]
     return Group(*lines, Text(f"{_sentence(changes_verdict(changes))}.", style="dim"))
 
 
-def _elided(text: str, *, at_start: bool = False, at_end: bool = False) -> str:
-    """Return unchanged text, of which the middle, or what no change follows or precedes, is left out."""
-    shown = printable(text)
-    if len(shown) <= 2 * _CONTEXT:
-        return shown
-    first, last = "" if at_start else shown[:_CONTEXT], "" if at_end else shown[-_CONTEXT:]
-    return f"{first} … {last}"
+def _around_changes(found: Sequence[tuple[str, str]]) -> Text:
+    """Return pieces of a text (state, text); of those without a state, only what is near others is shown."""
+    line, groups = Text(), [(state, "".join(text for _, text in some)) for state, some in groupby(found, itemgetter(0))]
+    for i, (state, text) in enumerate(groups):
+        if state:
+            line.append_text(_shown(text, state, colour=True))
+            continue
+        shown = printable(text)
+        if len(shown) > 2 * _CONTEXT:
+            last = "" if i == len(groups) - 1 else shown[-_CONTEXT:]
+            shown = f"{shown[:_CONTEXT] if i else ''} … {last}"
+        line.append(shown)
+    return line

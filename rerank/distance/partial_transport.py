@@ -17,6 +17,7 @@ from moverank.rerank.runtime.deadline import check_time
 
 _MAX_ITERATIONS = 10_000_000
 _FIRST_ITERATIONS = 30_000  # tripled until the problem is solved: POT cannot be interrupted
+_LARGEST_WHOLE = 2**16  # cells of a problem that is solved as a whole
 _GAP_TOLERANCE = 1e-9  # of the largest cost, for each unit of mass
 
 Masses = NDArray[np.int64]
@@ -52,17 +53,43 @@ def solve_partial(row_masses: Masses, column_masses: Masses, arcs: Arcs, cost: N
     `row_masses` (n,) and `column_masses` (m,) are whole numbers > 0. An arc is there once. Raises TransportError if POT
     does not reach the optimum, TooLarge for more cells than `limit_cells` allows.
     """
-    if not len(cost):
-        return PartialPlan(np.empty(0, np.int64), np.empty(0, np.int64), 0.0, 0, 0.0)
-    # Rows and columns without an arc have no part in the problem.
-    used_rows, rows = np.unique(arcs[0], return_inverse=True)
-    used_columns, columns = np.unique(arcs[1], return_inverse=True)
-    problem = _Problem(row_masses[used_rows], column_masses[used_columns], rows, columns, cost)
+    found = [PartialPlan(np.empty(0, np.int64), np.empty(0, np.int64), 0.0, 0, 0.0)]
+    parts = _parts(len(row_masses), len(column_masses), arcs)
+    found += [_solved(row_masses, column_masses, arcs, cost, own) for own in parts]
+    numbers, mass = (np.concatenate(values) for values in zip(*((one.arcs, one.mass) for one in found), strict=True))
+    return PartialPlan(
+        numbers, mass, sum(one.cost for one in found), sum(one.bound for one in found), sum(one.gap for one in found)
+    )
+
+
+def _parts(n: int, m: int, arcs: Arcs) -> list[NDArray[np.int64]]:
+    """Return the numbers of the arcs of each problem: all of a small one, of a large one those that are connected."""
+    if not len(arcs[0]):
+        return []
+    if n * m <= _LARGEST_WHOLE:
+        return [np.arange(len(arcs[0]))]
+    label, before = np.arange(n), np.full(n, -1)
+    while not np.array_equal(label, before):
+        check_time()
+        before, of_columns = label.copy(), np.full(m, n)
+        np.minimum.at(of_columns, arcs[1], label[arcs[0]])
+        np.minimum.at(label, arcs[0], of_columns[arcs[1]])
+    order = np.argsort(label[arcs[0]], kind="stable")
+    return np.split(order, 1 + np.flatnonzero(np.diff(label[arcs[0]][order])))
+
+
+def _solved(
+    row_masses: Masses, column_masses: Masses, arcs: Arcs, cost: NDArray[np.float64], own: NDArray[np.int64]
+) -> PartialPlan:
+    """Solve the problem of some arcs, `own` (b,); rows and columns without one of these have no part in it."""
+    used_rows, rows = np.unique(arcs[0][own], return_inverse=True)
+    used_columns, columns = np.unique(arcs[1][own], return_inverse=True)
+    problem = _Problem(row_masses[used_rows], column_masses[used_columns], rows, columns, cost[own])
     with reserved_cells(len(used_rows) + 1, len(used_columns) + 1):
         most = problem.most()
         mass, gap = problem.least_cost(int(most.sum()))
     moving = np.flatnonzero(mass)
-    return PartialPlan(moving, mass[moving], float(mass @ cost), problem.cover(most), gap)
+    return PartialPlan(own[moving], mass[moving], float(mass @ cost[own]), problem.cover(most), gap)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

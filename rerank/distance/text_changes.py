@@ -1,20 +1,22 @@
 """The changes between two versions of a text: units that are kept, moved, changed, new and dropped.
 
 Units that both versions have are the same ones, as often as both have them: first those in the longest unique runs, so
-that a sentence is carried as a whole (Heckel 1978), then the others in order. What is left is carried to near words by
-partial transport. Units outside the longest run in the order of the old version are moved (or changed).
+that a sentence is carried as a whole (Heckel 1978), then the others in order. What is left is carried to near words at
+the same place by partial transport. Units outside the longest run in the order of the old version are moved, unless
+they are changed.
 """
 
 import itertools
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
-from itertools import product
+from itertools import accumulate
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from moverank.rerank.distance.allowed_arcs import Passages, UnitText, allowed_arcs, cost_limit, joined
 from moverank.rerank.distance.evidence import runs, span_of
@@ -28,7 +30,6 @@ ChangeState = Literal["kept", "moved", "changed", "new", "dropped"]
 STATES: tuple[ChangeState, ...] = ("kept", "moved", "changed", "new", "dropped")
 
 _LENGTHS = (8, 4, 2, 1)  # of unique runs that are the same in both versions
-_MANY = 100  # occurrences that are compared at a time
 _LARGEST_GAP = 250_000  # pairs of units between two runs, up to which all common sequences are compared
 
 
@@ -184,12 +185,12 @@ class _Pairs:
 
     def _pair_in_order(self) -> None:
         """Pair the equal units that are left, the first with the first."""
-        left = _by_number(self.unpaired_old(), self.old)
-        for places in left.values():
-            places.reverse()
+        left = defaultdict[int, deque[int]](deque)
+        for i in self.unpaired_old():
+            left[self.old[i]].append(i)
         for j in self.unpaired_new():
-            if left.get(self.new[j]):
-                self.pair(left[self.new[j]].pop(), j)
+            if left[self.new[j]]:
+                self.pair(left[self.new[j]].popleft(), j)
 
     def unpaired_old(self) -> list[int]:
         """Return the places of old units without a pair."""
@@ -216,32 +217,56 @@ def _unique(sequence: Sequence[int], partner: Sequence[int], length: int) -> dic
 def _carry_near(pairs: _Pairs, keys: Sequence[Any], embedding: Embedding, tau: float, cost: dict[int, float]) -> bool:
     """Pair words without a pair by partial transport, set their `cost` by new place; return whether it is certified.
 
-    Of several occurrences, those at the nearest places are paired.
+    A word is carried to a word at its place: both are after the same pair, or before the same pair.
     """
-    olds, news = _by_number(pairs.unpaired_old(), pairs.old), _by_number(pairs.unpaired_new(), pairs.new)
-    sources, targets = ([one for one in own if keys[one][0] == "word"] for own in (olds, news))
-    arcs = allowed_arcs([keys[one] for one in sources], [keys[one] for one in targets], embedding, tau)
-    own, others = ([len(places[one]) for one in some] for places, some in ((olds, sources), (news, targets)))
-    plan = solve_partial(np.array(own, np.int64), np.array(others, np.int64), arcs[:2], arcs[2])
-    expected = _Expected(pairs)
+    paired = [j if i >= 0 else -1 for j, i in enumerate(pairs.old_of)]
+    sources = _by_place(pairs.old, pairs.new_of, keys, len(paired))
+    targets = _by_place(pairs.new, paired, keys, len(paired))
+    arcs, costs = _arcs_in_place(list(sources), list(targets), keys, embedding, tau)
+    masses = (np.array([len(places) for places in own.values()], np.int64) for own in (sources, targets))
+    plan = solve_partial(*masses, (arcs[:, 0], arcs[:, 1]), costs)
+    own, others = ([iter(places) for places in some.values()] for some in (sources, targets))
     for arc, mass in zip(plan.arcs.tolist(), plan.mass.tolist(), strict=True):
-        left, right = olds[sources[arcs[0][arc]]], news[targets[arcs[1][arc]]]
         for _ in range(mass):
-            near = product(left[:_MANY], right[:_MANY])
-            i, j = min(near, key=lambda one: (abs(expected(one[0]) - one[1]), one))
-            left.remove(i)
-            right.remove(j)
+            i, j = next(own[arcs[arc, 0]]), next(others[arcs[arc, 1]])
             pairs.pair(i, j)
-            cost[j] = float(arcs[2][arc])
+            cost[j] = float(costs[arc])
     return plan.certified
 
 
-def _by_number(places: Iterable[int], sequence: Sequence[int]) -> dict[int, list[int]]:
-    """Return the places of each number of a sequence."""
-    found = defaultdict[int, list[int]](list)
-    for place in places:
-        found[sequence[place]].append(place)
+_Place = tuple[int, int, int]  # the number of a word, and the new places of the pairs before it and after it
+
+
+def _by_place(sequence: Sequence[int], paired: Sequence[int], keys: Sequence[Any], end: int) -> dict[_Place, list[int]]:
+    """Return where words without a pair are, by number and place; `paired` has the new place of a pair, else -1."""
+    befores = list(accumulate(paired, lambda last, j: last if j < 0 else j))
+    afters = list(accumulate(reversed(paired), lambda last, j: last if j < 0 else j))[::-1]
+    found = defaultdict[_Place, list[int]](list)
+    for place, (number, j) in enumerate(zip(sequence, paired, strict=True)):
+        if j < 0 and keys[number][0] == "word":
+            found[number, befores[place], end if afters[place] < 0 else afters[place]].append(place)
     return found
+
+
+def _arcs_in_place(
+    sources: Sequence[_Place], targets: Sequence[_Place], keys: Sequence[Any], embedding: Embedding, tau: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the arcs (a, 2) between near words at the same place, and their costs (a,)."""
+    own, others = (list(dict.fromkeys(number for number, *_ in some)) for some in (sources, targets))
+    near = defaultdict[int, list[tuple[int, float]]](list)
+    found = allowed_arcs([keys[number] for number in own], [keys[number] for number in others], embedding, tau)
+    for row, column, cost in zip(*(values.tolist() for values in found), strict=True):
+        near[own[row]].append((others[column], cost))
+    after_same = {(number, before): k for k, (number, before, _) in enumerate(targets)}
+    before_same = {(number, after): k for k, (number, _, after) in enumerate(targets)}
+    costs = {
+        (i, k): cost
+        for i, (number, before, after) in enumerate(sources)
+        for other, cost in near[number]
+        for k in (after_same.get((other, before)), before_same.get((other, after)))
+        if k is not None
+    }
+    return np.array(list(costs), np.int64).reshape(-1, 2), np.array(list(costs.values()), np.float64)
 
 
 class _Expected:

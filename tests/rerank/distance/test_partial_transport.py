@@ -56,10 +56,13 @@ def _check_plan(
     assert plan.cost == pytest.approx(float(plan.mass @ cost[plan.arcs]))
 
 
+@pytest.mark.parametrize("whole", [0, 2**16])
 @given(_problems())
-def test_it_moves_the_most_at_the_least_cost(problem: _Drawn) -> None:
+def test_it_moves_the_most_at_the_least_cost(whole: int, problem: _Drawn) -> None:
     a, b, arcs, cost = problem
-    plan = solve_partial(a, b, (arcs[:, 0], arcs[:, 1]), cost)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(partial_transport, "_LARGEST_WHOLE", whole)
+        plan = solve_partial(a, b, (arcs[:, 0], arcs[:, 1]), cost)
     most, least = _by_linear_programs(a, b, arcs, cost)
     assert plan.moved == pytest.approx(most)
     assert plan.cost == pytest.approx(least, abs=1e-7)
