@@ -38,9 +38,8 @@ LEGEND = {
 def evidence_page(evidence: "Evidence", claim: Document, sources: Mapping[str, Document]) -> str:
     """Return a page with a claim and its sources, by key; what is covered leads to where it is found."""
     sides = evidence_sides(evidence, claim, sources)
-    return _page(
-        f"Evidence for {claim.title or claim.key}", evidence_verdict(evidence), sides, _shares(evidence, sides[0])
-    )
+    verdict = f"{evidence_verdict(evidence)}. What is covered need not be true"
+    return _page(f"Evidence for {claim.key or 'a claim'}", verdict, sides, _shares(evidence, sides[0]))
 
 
 def changes_page(changes: "TextChanges", old: Document, new: Document) -> str:
@@ -68,7 +67,7 @@ def _page(title: str, verdict: str, sides: Sequence[Side], more: str) -> str:
 <body>
 <main>
 <h1 dir="auto">{escape(title)}</h1>
-<p class="verdict">{escape(verdict[:1].upper() + verdict[1:])}. What is covered need not be true.</p>
+<p class="verdict">{escape(verdict[:1].upper() + verdict[1:])}.</p>
 {comparison_columns(sides)}
 {more}
 </main>

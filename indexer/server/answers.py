@@ -506,7 +506,7 @@ class CarriedObject(SpanObject):
     units: int
     """The number of units."""
     cost: float
-    """The mean cost of a unit; 0: all are the same in the source."""
+    """The mean cost of a unit; 0: all are the same in the source, else none is."""
     source: SourceSpanObject
     """Where they are in the source."""
 

@@ -29,7 +29,10 @@ source has it; or every word of the sources is too far."""
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A run of units of the claim that is carried to a run of a source, at a mean `cost` of a unit."""
+    """A run of units of the claim that is carried to a run of a source, at a mean `cost` of a unit.
+
+    If it is 0, all units are the same there, else none.
+    """
 
     span: Span
     key: str
@@ -287,12 +290,12 @@ class _Claim:
         return carried
 
     def _carried_runs(self, carried: Mapping[int, tuple[int, float]]) -> Iterable[Carried]:
-        """Yield runs: neighbouring units that are carried to neighbouring units of one part of a source."""
+        """Yield runs: neighbouring units that are carried to neighbouring units of one part, all at a cost or none."""
         spans, others, owner = self._own.spans, self._sources.spans, self._sources.owner
 
         def go_on(one: int, other: int) -> bool:
             here, there = carried[one][0], carried[other][0]
-            is_next = other == one + 1 and there == here + 1
+            is_next = other == one + 1 and there == here + 1 and bool(carried[one][1]) == bool(carried[other][1])
             return is_next and owner[here] == owner[there] and others[here].part == others[there].part
 
         for run in runs(sorted(carried), go_on):

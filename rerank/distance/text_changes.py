@@ -223,8 +223,8 @@ def _carry_near(pairs: _Pairs, keys: Sequence[Any], embedding: Embedding, tau: f
     sources = _by_place(pairs.old, pairs.new_of, keys, len(paired))
     targets = _by_place(pairs.new, paired, keys, len(paired))
     arcs, costs = _arcs_in_place(list(sources), list(targets), keys, embedding, tau)
-    masses = (np.array([len(places) for places in own.values()], np.int64) for own in (sources, targets))
-    plan = solve_partial(*masses, (arcs[:, 0], arcs[:, 1]), costs)
+    left, right = (np.array([len(places) for places in own.values()], np.int64) for own in (sources, targets))
+    plan = solve_partial(left, right, (arcs[:, 0], arcs[:, 1]), costs)
     own, others = ([iter(places) for places in some.values()] for some in (sources, targets))
     for arc, mass in zip(plan.arcs.tolist(), plan.mass.tolist(), strict=True):
         for _ in range(mass):
@@ -239,13 +239,17 @@ _Place = tuple[int, int, int]  # the number of a word, and the new places of the
 
 def _by_place(sequence: Sequence[int], paired: Sequence[int], keys: Sequence[Any], end: int) -> dict[_Place, list[int]]:
     """Return where words without a pair are, by number and place; `paired` has the new place of a pair, else -1."""
-    befores = list(accumulate(paired, lambda last, j: last if j < 0 else j))
-    afters = list(accumulate(reversed(paired), lambda last, j: last if j < 0 else j))[::-1]
+    befores = list(accumulate(paired, _latest))
+    afters = list(accumulate(reversed(paired), _latest))[::-1]
     found = defaultdict[_Place, list[int]](list)
     for place, (number, j) in enumerate(zip(sequence, paired, strict=True)):
         if j < 0 and keys[number][0] == "word":
             found[number, befores[place], end if afters[place] < 0 else afters[place]].append(place)
     return found
+
+
+def _latest(last: int, place: int) -> int:
+    return last if place < 0 else place
 
 
 def _arcs_in_place(

@@ -31,7 +31,7 @@ RERANKER = Reranker(EMBEDDING)
 
 
 def test_claims_and_sources_are_texts_records_and_documents() -> None:
-    texts = [
+    texts: list[Any] = [
         "ant bee",
         {"text": "ant bee"},
         {"title": "ant", "text": "bee"},

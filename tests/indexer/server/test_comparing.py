@@ -10,7 +10,7 @@ from moverank.indexer.server.client import RemoteCollection
 from tests.indexer.server.running import RunningServer
 
 CLAIM = "The dog drinks wine. A late train in 2020."
-SOURCES = ["A cat and cheese, no wine", {"title": "Train", "text": "the bus of 12 March 2020"}]
+SOURCES: list[Any] = ["A cat and cheese, no wine", {"title": "Train", "text": "the bus of 12 March 2020"}]
 
 
 def test_the_answer_is_that_of_the_library(server: RunningServer, pets: Path) -> None:

@@ -515,7 +515,8 @@ def test_a_page_of_a_comparison_works_alone(browser: Browser, tmp_path: Path) ->
     reranker = Reranker(Embedding.of(words, [[float(i), 0.0] for i in range(len(words))]))
     sources = {"source": texts[1]}
     (tmp_path / "e.html").write_text(evidence_page(reranker.evidence(texts[0], sources), texts[0], sources), "utf-8")
-    (tmp_path / "c.html").write_text(changes_page(reranker.changes(*texts), *texts), "utf-8")
+    changes = reranker.changes(texts[0], texts[1])
+    (tmp_path / "c.html").write_text(changes_page(changes, texts[0], texts[1]), "utf-8")
     context = browser.new_context(java_script_enabled=False)
     try:
         page = context.new_page()
