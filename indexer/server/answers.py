@@ -486,23 +486,35 @@ class SpanObject(TypedDict):
     part: int | None
     """The number of the part of the document, from 0; null: the title."""
     start: int
-    """The code point at which it begins, from 0."""
+    """The first code point, from 0."""
     end: int
-    """The code point before which it ends."""
+    """The code point after the last one."""
 
 
 @_described
-class SourceSpanObject(SpanObject):
+class SourceSpanObject(TypedDict):
     """A stretch of a source."""
 
+    part: int | None
+    """The number of the part of the document, from 0; null: the title."""
+    start: int
+    """The first code point, from 0."""
+    end: int
+    """The code point after the last one."""
     key: str
     """The key of the stored document; of a text in the request, its index."""
 
 
 @_described
-class CarriedObject(SpanObject):
+class CarriedObject(TypedDict):
     """A run of units of the claim that a source covers."""
 
+    part: int | None
+    """The number of the part of the document, from 0; null: the title."""
+    start: int
+    """The first code point, from 0."""
+    end: int
+    """The code point after the last one."""
     units: int
     """The number of units."""
     cost: float
@@ -512,9 +524,15 @@ class CarriedObject(SpanObject):
 
 
 @_described
-class UncoveredObject(SpanObject):
+class UncoveredObject(TypedDict):
     """A run of units of the claim that no source covers."""
 
+    part: int | None
+    """The number of the part of the document, from 0; null: the title."""
+    start: int
+    """The first code point, from 0."""
+    end: int
+    """The code point after the last one."""
     units: int
     """The number of units."""
     reason: Literal["value", "polarity", "used", "unknown", "far"]
@@ -522,9 +540,15 @@ class UncoveredObject(SpanObject):
 
 
 @_described
-class SentenceObject(SpanObject):
+class SentenceObject(TypedDict):
     """A sentence of the claim."""
 
+    part: int | None
+    """The number of the part of the document, from 0; null: the title."""
+    start: int
+    """The first code point, from 0."""
+    end: int
+    """The code point after the last one."""
     covered: float | None
     """The covered share of its units, 0 to 1; null: it has none."""
     covered_units: int

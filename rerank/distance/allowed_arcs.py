@@ -17,7 +17,7 @@ from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.sentence_spans import sentence_spans
 from moverank.rerank.words.tokenizer import Tokenizer
-from moverank.rerank.words.typed_units import Unit, UnitKey, date_covers, units_of
+from moverank.rerank.words.typed_units import Unit, UnitKey, less_exact, units_of
 
 Passages = Sequence[tuple[int | None, str]]
 """The texts of a document, each with the number of its part; None for the title."""
@@ -87,9 +87,9 @@ def _same(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> AllowedArcs:
 
 
 def _dates(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> AllowedArcs:
-    dates = [(j, key[1]) for j, key in enumerate(others) if key[0] == "date"]
-    mine = [(i, key[1]) for i, key in enumerate(own) if key[0] == "date"]
-    return _free([(i, j) for i, one in mine for j, other in dates if one != other and date_covers(other, one)])
+    number = {value: i for i, (kind, value, _) in enumerate(own) if kind == "date"}
+    says = ((j, other) for j, (kind, value, _) in enumerate(others) if kind == "date" for other in less_exact(value))
+    return _free([(number[value], j) for j, value in says if value in number])
 
 
 def _free(pairs: Sequence[tuple[int, int]]) -> AllowedArcs:

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterator
 
+_MARKS = ".!?\u2026\u061f\u06d4\u0964\u0965"
+_CLOSING = "[\"'\u2019\u201d\u00bb)\\]\u300d\u300f\uff09]*+"
 _ENDS = re.compile(
-    r"(?P<stop>[.!?\u2026\u061f\u0964]+)[\"'\u2019\u201d\u00bb)\]]*(?=\s|$)"  # before a space
-    r"|[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\uff09]*"  # full width: no space follows
-    r"|\n[^\S\n]*(?=\n)|\n(?=[^\S\n]*(?:[-*#|>\u2022]|\d+[.)])\s)"  # an empty line, an item of a list, a heading
+    rf"(?<![{_MARKS}])(?P<stop>[{_MARKS}]++){_CLOSING}(?=\s|$)"  # before a space
+    rf"|[\u3002\uff01\uff1f\uff61]++{_CLOSING}"  # full width: no space follows
+    r"|\n[^\S\n]*+(?=\n)|\n(?=[^\S\n]*+(?:[-*#|>\u2022]|\d++[.)])\s)"  # an empty line, an item of a list, a heading
 )
 _ABBREVIATED = re.compile(
     r"(?:^|[^\w.])(?:[^\W\d_]|(?:[^\W\d_]\.)+[^\W\d_]|"

@@ -39,6 +39,9 @@ class Unit:
         return self.kind, self.value, self.negated
 
 
+_GROUPS = 12  # of digits in a number, and parts of a version; a limit keeps the time linear
+_DIGITS = 1000  # of a number whose value is computed; Python writes no number of more than 4300
+_SCALES = 3  # words such as `million` after a number
 _SCOPE = 3  # words after a negation that it changes
 _CLAUSE_END = re.compile(r"[.,;:!?()\[\]{}\"\u2026\u2013\u2014\u3001\u3002\uff0c\u060c\u061b\u061f]|\n\s*\n")
 
@@ -101,11 +104,11 @@ def _pattern(language: str) -> re.Pattern[str]:
     other = r"|\.(?:\d{1,2}|\d{4,})(?!\d)" if language in COMMA_LANGUAGES else ""
     number = (
         rf"(?:(?P<money>[{''.join(CURRENCIES)}])\s?)?(?P<sign>(?<![^\s(\[])[-\u2212])?"
-        rf"(?:(?P<whole>\d{{1,3}}(?:[{group}]\d{{3}})+(?!\d)|\d+)(?P<rest>(?:{point}\d+{other})?)|(?P<dot>\.\d+))"
+        rf"(?:(?P<whole>\d{{1,3}}(?:[{group}]\d{{3}}){{1,{_GROUPS}}}(?!\d)|\d+)(?P<rest>(?:{point}\d+{other})?)|(?P<dot>\.\d+))"
         rf"(?P<power>(?:[eE][+-]?\d{{1,3}}(?!\w))?)"
     )
-    grouped = rf"(?!\d{{1,3}}(?:[{group}]\d{{3}})+(?![\d.]))"
-    version = rf"(?P<version>{grouped}\d+(?:\.\d+){{2,}}(?!\w))"
+    grouped = rf"(?!\d{{1,3}}(?:[{group}]\d{{3}}){{1,{_GROUPS}}}(?![\d.]))"
+    version = rf"(?P<version>{grouped}\d+(?:\.\d+){{2,{_GROUPS}}}(?!\w))"
     words = "(?P<words>(?!))"
     if language == "en":
         ones = "|".join(word for word, value in SMALL_NUMBERS.items() if value < 10)
@@ -133,17 +136,19 @@ def months_of_all() -> dict[str, int]:
     return {name: number for language in ("en", "de", "es", "fr") for name, number in months_of(language).items()}
 
 
-def date_covers(source: str, claim: str) -> bool:
-    """Return whether a date of a source has everything that a date of a claim says, as `2020-03-12` has `2020`."""
-    if claim.startswith("--"):
-        return source.endswith(claim[1:]) and (len(source) == len(claim) or len(source) == 10)
-    return source == claim or source.startswith(f"{claim}-")
+def less_exact(value: str) -> tuple[str, ...]:
+    """Return the dates that a date also says: those of `2020-03-12` are `2020`, `2020-03` and `--03-12`."""
+    if value.startswith("--"):
+        return ()
+    year, *others = value.split("-")
+    month = (f"{year}-{others[0]}", f"--{others[0]}-{others[1]}") if len(others) == 2 else ()
+    return (year, *month) if others else ()
 
 
 def _number(text: str, found: re.Match[str]) -> Unit | None:
     """Return a number with the scale and the unit of measurement after it; None if it is part of a word."""
-    if found["version"]:
-        return Unit(found.start(), found.end(), "number", found["version"])
+    if found["version"] or found.end() - found.start() > _DIGITS:
+        return Unit(found.start(), found.end(), "number", found[0])
     value, end = _value(found), found.end()
     end, value, scaled = _scaled(text, end, value)
     measured = measure_of(text, end)
@@ -180,6 +185,7 @@ _SCALE = re.compile(rf"[\s-](?P<scale>{'|'.join(SCALES)})s?(?!\w)")
 def _scaled(text: str, end: int, value: Fraction) -> tuple[int, Fraction, bool]:
     """Return end and value of a number with words such as `million` after it, and whether there are any."""
     scaled = False
-    while (found := _SCALE.match(text, end)) is not None:
-        end, value, scaled = found.end(), value * SCALES[found["scale"]], True
+    for _ in range(_SCALES):
+        if (found := _SCALE.match(text, end)) is not None:
+            end, value, scaled = found.end(), value * SCALES[found["scale"]], True
     return end, value, scaled

@@ -39,3 +39,10 @@ def test_every_character_but_space_is_in_one_sentence(text: str) -> None:
     inside = {place for start, end in spans for place in range(start, end)}
     assert all(place in inside for place, char in enumerate(text) if not char.isspace())
     assert all(text[start:end].strip() == text[start:end] != "" for start, end in spans)
+
+
+@pytest.mark.parametrize(
+    "text", ["." * 100_000 + "x", "." + ")" * 100_000 + "x", "\n" + " " * 100_000 + "x", "\n" * 100_000]
+)
+def test_long_runs_take_linear_time(text: str) -> None:
+    assert len(_sentences(text)) <= 1
