@@ -6,13 +6,12 @@ the same place by partial transport. Units outside the longest run in the order 
 they are changed.
 """
 
-import itertools
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +22,7 @@ from moverank.rerank.distance.evidence import runs, span_of
 from moverank.rerank.distance.partial_transport import solve_partial
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Span
+from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import Tokenizer
 
@@ -173,7 +173,8 @@ class _Pairs:
     def _fill_gaps(self) -> None:
         """Pair equal units between neighbouring pairs of the longest run."""
         anchors = [(-1, -1), *((self.old_of[j], j) for j in self.in_order()), (len(self.old), len(self.new))]
-        for (first, start), (last, end) in itertools.pairwise(anchors):
+        for (first, start), (last, end) in pairwise(anchors):
+            check_time()
             olds = [i for i in range(first + 1, last) if self.new_of[i] < 0]
             news = [j for j in range(start + 1, end) if self.old_of[j] < 0]
             if not (olds and news and len(olds) * len(news) <= _LARGEST_GAP):

@@ -1,4 +1,4 @@
-import itertools
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -35,7 +35,7 @@ def test_sentences(text: str, sentences: list[str]) -> None:
 @given(st.text(st.sampled_from("aB1. !?\n-\"'\u3002"), max_size=50))
 def test_every_character_but_space_is_in_one_sentence(text: str) -> None:
     spans = list(sentence_spans(text))
-    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(spans))
+    assert all(end <= start for (_, end), (start, _) in pairwise(spans))
     inside = {place for start, end in spans for place in range(start, end)}
     assert all(place in inside for place, char in enumerate(text) if not char.isspace())
     assert all(text[start:end].strip() == text[start:end] != "" for start, end in spans)

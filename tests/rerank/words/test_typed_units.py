@@ -1,8 +1,8 @@
 """Units of a text: each table has texts as people write them, with the units as they are meant."""
 
-import itertools
 from datetime import date
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -183,7 +183,7 @@ def test_units_are_in_order_apart_and_where_they_say(text: str) -> None:
     for tokenizer in (ENGLISH, GERMAN, tokenizer_of("none", "zh", vocabulary=["\u4e2d"])):
         units = units_of(text, tokenizer)
         assert all(0 <= one.start < one.end <= len(text) for one in units)
-        assert all(one.end <= other.start for one, other in itertools.pairwise(units))
+        assert all(one.end <= other.start for one, other in pairwise(units))
         words = {word for start, end, word in tokenizer.spans(text)}
         assert all(one.value in words for one in units if one.kind in ("word", "name"))
 
