@@ -19,6 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
@@ -220,9 +221,10 @@ def claims(documents: dict[str, dict[str, str]], scores: dict[str, Score]) -> No
 
 
 def versions(abstracts: Sequence[Sequence[str]], reranker: Reranker) -> None:
-    """Print how much of a moved and of a deleted sentence is reported so."""
+    """Print how much of a moved and of a deleted sentence is reported so, and the AUC against all others."""
     rng = random.Random(2)  # noqa: S311 - places, no secret
-    shares = {"moved": list[float](), "dropped": list[float]()}
+    states = ("moved", "dropped")
+    shares = {(state, own): list[float]() for state in states for own in (False, True)}
     for sentences in abstracts:
         if len(sentences) < 5:
             continue
@@ -230,18 +232,20 @@ def versions(abstracts: Sequence[Sequence[str]], reranker: Reranker) -> None:
         place = rng.choice([i for i in range(len(sentences)) if abs(i - moved) > 1])
         kept = [(i + 0.0 if i != moved else place + 0.5, one) for i, one in enumerate(sentences) if i != deleted]
         new = " ".join(one for _, one in sorted(kept, key=lambda one: one[0]))
-        old, starts, last = " ".join(sentences), [], 0
-        for one in sentences:
-            starts.append(last)
-            last += len(one) + 1
-        changes = reranker.changes(old, new)
-        for state, number in (("moved", moved), ("dropped", deleted)):
-            span = range(starts[number], starts[number] + len(sentences[number]))
-            inside = [one for one in changes.changes if one.old is not None and one.old.start in span]
+        old, starts = " ".join(sentences), [0, *accumulate(len(one) + 1 for one in sentences)]
+        changes = reranker.changes(old, new).changes
+        for i, (start, end) in enumerate(pairwise(starts)):
+            inside = [one for one in changes if one.old is not None and start <= one.old.start < end]
             units = sum(one.units for one in inside)
-            shares[state].append(sum(one.units for one in inside if one.state == state) / (units or 1))
-    show(f"\nversions of {len(shares['moved']):,} abstracts: share of the words of a moved, of a deleted sentence")
-    show_table(["reported as", "mean share"], [[state, f"{np.mean(own):.3f}"] for state, own in shares.items()])
+            for state, number in zip(states, (moved, deleted), strict=True):
+                found = sum(one.units for one in inside if one.state == state)
+                shares[state, i == number].append(found / (units or 1))
+    show(f"\nversions of {len(shares['moved', True]):,} abstracts: a moved and a deleted sentence against all others")
+    rows = []
+    for state in states:
+        own, others = shares[state, True], shares[state, False]
+        rows.append([state, f"{np.mean(own):.3f}", f"{np.mean(others):.3f}", f"{auc(others, own):.3f}"])
+    show_table(["reported as", "mean share", "of others", "AUC"], rows)
 
 
 if __name__ == "__main__":
