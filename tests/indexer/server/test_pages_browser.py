@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 import pytest
@@ -505,8 +505,22 @@ def test_hovering_and_focus_light_up_the_counterpart(page: Page) -> None:
     expect(counterpart).not_to_have_class(re.compile(r"\blit\b"))
     first.locator("a.c").filter(has_text="3 May 2020").focus()
     expect(counterpart).to_have_class(re.compile(r"\blit\b"))
-    report = Axe().run(page)
-    assert report.violations_count == 0, report.generate_report()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("versions", [False, True])
+def test_axe_finds_no_violation_in_a_comparison(
+    browser: Browser, site: PagesServer, scheme: Literal["light", "dark"], *, versions: bool
+) -> None:
+    with opened(browser, site, color_scheme=scheme) as page:
+        page.goto("/compare")
+        page.fill("#claim", CLAIM)
+        page.fill("#source", f"Train. {SOURCE}")
+        page.set_checked("#versions", versions)
+        page.click("form#compare button")
+        expect(page.locator(".beside .c").first).to_be_visible()
+        report = Axe().run(page)
+        assert report.violations_count == 0, report.generate_report()
 
 
 def test_a_page_of_a_comparison_works_alone(browser: Browser, tmp_path: Path) -> None:
