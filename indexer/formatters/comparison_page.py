@@ -82,7 +82,7 @@ def comparison_columns(sides: Sequence[Side]) -> str:
     kinds = {mark.kind for side in sides for mark in side.marks}
     legend = ", ".join(f'<span class="c {kind}">{LEGEND[kind]}</span>' for kind in LEGEND if kind in kinds)
     columns = "\n".join(_side(side, own="s", counterpart="c") for side in others)
-    return f"""<p class="marks quiet">{legend}</p>
+    return f"""<p class="marks">{legend}</p>
 <div class="beside">
 <div>
 {_side(first, own="c", counterpart="s")}
