@@ -19,10 +19,7 @@ AUTO_RANK = "auto"
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a text: code points `start` to `end` of the part with that number, counting from 0.
-
-    None is the title.
-    """
+    """A stretch of a text: code points `start` to `end` of the part with that number, from 0; None is the title."""
 
     part: int | None
     start: int

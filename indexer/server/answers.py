@@ -42,6 +42,18 @@ class ProblemObject(TypedDict):
 
 
 @_described
+class SpanObject(TypedDict):
+    """A stretch of a text."""
+
+    part: int | None
+    """The number of the part, counting from 0; null: the title."""
+    start: int
+    """The first code point."""
+    end: int
+    """The code point after the last one."""
+
+
+@_described
 class FlowObject(TypedDict):
     """Mass that moves from a word of the query to a word of the document."""
 
@@ -480,25 +492,13 @@ class InfinityResultObject(TypedDict):
 
 
 @_described
-class SpanObject(TypedDict):
-    """A stretch of a text."""
-
-    part: int | None
-    """The number of the part of the document, from 0; null: the title."""
-    start: int
-    """The first code point, from 0."""
-    end: int
-    """The code point after the last one."""
-
-
-@_described
 class SourceSpanObject(TypedDict):
     """A stretch of a source."""
 
     part: int | None
-    """The number of the part of the document, from 0; null: the title."""
+    """The number of the part, counting from 0; null: the title."""
     start: int
-    """The first code point, from 0."""
+    """The first code point."""
     end: int
     """The code point after the last one."""
     key: str
@@ -510,9 +510,9 @@ class CarriedObject(TypedDict):
     """A run of units of the claim that a source covers."""
 
     part: int | None
-    """The number of the part of the document, from 0; null: the title."""
+    """The number of the part, counting from 0; null: the title."""
     start: int
-    """The first code point, from 0."""
+    """The first code point."""
     end: int
     """The code point after the last one."""
     units: int
@@ -528,9 +528,9 @@ class UncoveredObject(TypedDict):
     """A run of units of the claim that no source covers."""
 
     part: int | None
-    """The number of the part of the document, from 0; null: the title."""
+    """The number of the part, counting from 0; null: the title."""
     start: int
-    """The first code point, from 0."""
+    """The first code point."""
     end: int
     """The code point after the last one."""
     units: int
@@ -544,9 +544,9 @@ class SentenceObject(TypedDict):
     """A sentence of the claim."""
 
     part: int | None
-    """The number of the part of the document, from 0; null: the title."""
+    """The number of the part, counting from 0; null: the title."""
     start: int
-    """The first code point, from 0."""
+    """The first code point."""
     end: int
     """The code point after the last one."""
     covered: float | None
