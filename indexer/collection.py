@@ -7,7 +7,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from moverank.indexer.arguments import LARGEST, items, switch, texts, whole_number
+from moverank.indexer.arguments import LARGEST, finite_number, items, switch, texts, whole_number
 from moverank.indexer.contents.contents import Contents
 from moverank.indexer.contents.summary import StoredDocuments
 from moverank.indexer.documents import Changes, Document, Event, Rejection
@@ -21,7 +21,7 @@ from moverank.indexer.indexing.collection_vectors import (
     remove_other_vectors,
 )
 from moverank.indexer.options import Progress, SearchOptions, Where, silent
-from moverank.indexer.ranked_texts import QueryText
+from moverank.indexer.ranked_texts import QueryText, compared_passages, query_document
 from moverank.indexer.scope import Scope
 from moverank.indexer.settings import Settings, check_first_stage
 from moverank.indexer.state.follower import Follower
@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # only the methods that need these import them: every command
     from moverank.indexer.snapshot.faiss_index import IndexInUse
     from moverank.indexer.watching.matching import Matcher, WatchPool
     from moverank.indexer.watching.watches import Watch
+    from moverank.rerank.distance.evidence import Evidence
     from moverank.rerank.ranking import Ranking
     from moverank.rerank.words.detection import Detected
     from moverank.rerank.words.embedding import Embedding
@@ -600,6 +601,20 @@ class Collection(Face, StoredDocuments):
         """
         options = SearchOptions(rank=rank, gamma=gamma, full=full)
         return self._states.run(lambda state: state.searcher.rerank(query, keys, k, scores, options))
+
+    def compare(self, claim: QueryText, keys: Iterable[str], tau: float | None = None) -> "Evidence":
+        """Return what stored documents cover of a claim, a text or a `Document`; see `Reranker.evidence`.
+
+        Raises UnknownKey for a key without a document.
+        """
+        from moverank.rerank.distance.evidence import evidence_of
+
+        own, limit = compared_passages(query_document(claim)), None if tau is None else finite_number("tau", tau)
+        with self.contents() as contents:
+            sources = [(key, compared_passages(contents.describe(key).document)) for key in texts("keys", keys)]
+        if not sources:
+            raise UsageError("give at least one source")
+        return evidence_of(own, sources, self.settings.tokenizer, self.embedding, limit)
 
     def rerank_many(
         self,

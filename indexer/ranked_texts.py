@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from moverank.indexer.documents import Document, Part, counted_texts
+from moverank.indexer.documents import Document, Part, begins_with_title, counted_texts
 from moverank.indexer.errors import QueryVectorError, UsageError
 from moverank.indexer.given_vectors import GIVEN
 from moverank.rerank.bags.bag import TITLE
@@ -71,6 +71,18 @@ def ranked_texts(document: Document) -> list[tuple[int, str]]:
     ranks = [part.rank for part in document.parts]
     texts = counted_texts(title, [(part.rank, part.text) for part in document.parts])
     return [*([(TITLE, title)] if title.strip() else []), *zip(ranks, texts, strict=True)]
+
+
+def compared_passages(document: Document) -> list[tuple[int | None, str]]:
+    """Return the texts of a document as `compare` reads them, with the numbers of their parts, None for the title.
+
+    A title that does not count, or that is also the beginning of the first part, is left out.
+    """
+    texts: list[tuple[int | None, str]] = list(enumerate(part.text for part in document.parts))
+    title = document.title if document.title_counts else ""
+    if not title.strip() or (texts and begins_with_title(texts[0][1], title)):
+        return texts
+    return [(None, title), *texts]
 
 
 def check_ranks(document: Document) -> None:

@@ -18,6 +18,15 @@ AUTO_RANK = "auto"
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a text: code points `start` to `end` of the part with that number, from 0; None is the title."""
+
+    part: int | None
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Flow:
     """Mass moved between two words: `mass` in [0, 1], `cost` their distance, `share` the part of the total cost."""
 

@@ -27,16 +27,23 @@ if TYPE_CHECKING:
     from moverank.indexer.errors import VectorsError as VectorsError
     from moverank.indexer.options import SearchOptions as SearchOptions
     from moverank.indexer.reranking.reranker import Reranker as Reranker
+    from moverank.indexer.reranking.reranker import compare as compare
     from moverank.indexer.search.document_frequencies import DocumentFrequencies as DocumentFrequencies
     from moverank.indexer.settings import Settings as Settings
     from moverank.indexer.watching.watches import Watch as Watch
     from moverank.rerank.bags.bag import Bag as Bag
     from moverank.rerank.bags.bag import Bags as Bags
     from moverank.rerank.distance.cell_limit import limit_cells as limit_cells
+    from moverank.rerank.distance.evidence import Carried as Carried
+    from moverank.rerank.distance.evidence import Evidence as Evidence
+    from moverank.rerank.distance.evidence import SentenceEvidence as SentenceEvidence
+    from moverank.rerank.distance.evidence import Uncovered as Uncovered
     from moverank.rerank.distance.explain import Explanation as Explanation
     from moverank.rerank.distance.explain import WhyNot as WhyNot
     from moverank.rerank.distance.rank_vectors import VectorWeights as VectorWeights
     from moverank.rerank.distance.rank_vectors import rank_vectors as rank_vectors
+    from moverank.rerank.distance.text_changes import TextChange as TextChange
+    from moverank.rerank.distance.text_changes import TextChanges as TextChanges
     from moverank.rerank.errors import BagError as BagError
     from moverank.rerank.errors import EmbeddingError as EmbeddingError
     from moverank.rerank.errors import EncoderError as EncoderError
@@ -53,6 +60,7 @@ if TYPE_CHECKING:
     from moverank.rerank.ranking import Hit as Hit
     from moverank.rerank.ranking import Percentile as Percentile
     from moverank.rerank.ranking import Ranking as Ranking
+    from moverank.rerank.ranking import Span as Span
     from moverank.rerank.ranking import StageCounts as StageCounts
     from moverank.rerank.ranking import TermScale as TermScale
     from moverank.rerank.words.detection import detect_language as detect_language
@@ -65,17 +73,19 @@ _HOMES = {
     "moverank.indexer.errors": "CollectionError IndexerError LockedError PruneRefused QueryVectorError ReadError "
     "RecordError SettingsError UnknownKey UsageError VectorsError",
     "moverank.indexer.options": "SearchOptions",
-    "moverank.indexer.reranking.reranker": "Reranker",
+    "moverank.indexer.reranking.reranker": "Reranker compare",
     "moverank.indexer.search.document_frequencies": "DocumentFrequencies",
     "moverank.indexer.settings": "Settings",
     "moverank.indexer.watching.watches": "Watch",
     "moverank.rerank.bags.bag": "Bag Bags",
     "moverank.rerank.distance.cell_limit": "limit_cells",
+    "moverank.rerank.distance.evidence": "Carried Evidence SentenceEvidence Uncovered",
     "moverank.rerank.distance.explain": "Explanation WhyNot",
     "moverank.rerank.distance.rank_vectors": "VectorWeights rank_vectors",
+    "moverank.rerank.distance.text_changes": "TextChange TextChanges",
     "moverank.rerank.errors": "BagError EmbeddingError EncoderError NoKnownWords OptionError OutOfTime RerankError "
     "ScorerError TooLarge TransportError",
-    "moverank.rerank.ranking": "DISTANCES Distance Flow Hit Percentile Ranking StageCounts TermScale",
+    "moverank.rerank.ranking": "DISTANCES Distance Flow Hit Percentile Ranking Span StageCounts TermScale",
     "moverank.rerank.words.detection": "detect_language",
     "moverank.rerank.words.embedding": "Embedding",
     "moverank.rerank.words.tokenizer": "stop_words",

@@ -15,6 +15,7 @@ MODULES = {
     "searching": ("search", "similar", "explain"),
     "serving": ("serve",),
     "reranking": ("rerank",),
+    "comparing": ("compare",),
     "pairing": ("pairs", "dedupe"),
     "listing": ("list", "show", "export"),
     "upkeep": ("remove", "refit", "info", "check", "backup", "copy"),
@@ -28,7 +29,7 @@ MODULES = {
 """The names of the commands in each module."""
 
 PANELS = {
-    "Everyday": ("index", "threads", "search", "similar", "explain", "remove", "demo", "help"),
+    "Everyday": ("index", "threads", "search", "similar", "explain", "compare", "remove", "demo", "help"),
     "Look": ("list", "show", "export", "info", "pairs", "watch"),
     "Other engines and programs": ("rerank", "serve"),
     "Measure": ("evaluate", "tune"),

@@ -29,7 +29,7 @@ path { opacity: .85 }
 """
 
 
-_SERVER_STYLE = Path(__file__).parents[1] / "server" / "pages" / "static" / "style.css"
+SERVER_STYLE = Path(__file__).parents[1] / "server" / "pages" / "static" / "style.css"
 """A page shows hits as the server's pages do."""
 
 
@@ -49,7 +49,7 @@ def ranking_page(answers: Sequence[tuple[str, Ranking]], tokenizer: Tokenizer) -
 <meta name="color-scheme" content="light dark">
 <title>{escape(title[:_TITLE])}</title>
 <style>
-{_SERVER_STYLE.read_text(encoding="utf-8")}</style>
+{SERVER_STYLE.read_text(encoding="utf-8")}</style>
 </head>
 <body>
 <main>

@@ -195,6 +195,12 @@ def _fact(name: str, value: object) -> str:
     return "" if value is None else str(value)
 
 
+def has_colours() -> bool:
+    """Return whether standard output shows colours."""
+    console = Console()
+    return console.is_terminal and not console.no_color and console.color_system is not None
+
+
 def print_view(view: RenderableType) -> None:
     """Print to standard output; if that is not a terminal, lines are folded at 200 characters."""
     console = Console(highlight=False, soft_wrap=False)

@@ -21,6 +21,7 @@ TOPICS = (
     "safety",
     "library",
     "reranking",
+    "evidence",
     "server",
     "deploy",
     "postgresql",

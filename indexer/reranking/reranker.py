@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.arguments import items, place, shown, whole_number
+from moverank.indexer.arguments import finite_number, items, place, shown, whole_number
 from moverank.indexer.documents import TITLE_WEIGHT, Document
 from moverank.indexer.errors import UsageError
+from moverank.indexer.ranked_texts import compared_passages
 from moverank.indexer.ranking_spec import PRIOR, VECTOR, RankingSpec, Weights, resolve
 from moverank.indexer.reranking.pool import SearchPool
 from moverank.indexer.reranking.texts import (
@@ -35,6 +36,8 @@ from moverank.indexer.search.query_parser import ignored_words
 from moverank.indexer.search.view import View
 from moverank.indexer.settings import Settings, check_settings
 from moverank.indexer.word_factors import check_own_weights
+from moverank.rerank.distance.evidence import Evidence, evidence_of
+from moverank.rerank.distance.text_changes import TextChanges, changes_of
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import AUTO_RANK, Ranking
 from moverank.rerank.runtime.parallel import map_ahead
@@ -202,6 +205,30 @@ class Reranker:
                     return [self._answer(words, tasks[0])]
             return [found for _, found in map_ahead(lambda task: self._answer(words, task), tasks)]
 
+    def evidence(self, claim: Text, sources: Text | Candidates, tau: float | None = None) -> Evidence:
+        """Return what the sources cover of a claim, sentence by sentence: see the manual's page `evidence`.
+
+        The claim and each source are texts, records or a `Document`, as in `rank`; a single source is a text or a
+        `Document`. A word is carried to a word of a source at a cost of at most `tau`; None: .6 of the typical cost of
+        two words. Raises NoKnownWords if the claim has no word, UsageError and OptionError for invalid arguments.
+        """
+        some = [sources] if isinstance(sources, str | Document) else sources
+        documents = candidate_documents(some if isinstance(some, Mapping) else list(items("sources", some)))
+        if not documents:
+            raise UsageError("give at least one source")
+        passages = [(document.key, compared_passages(document)) for document in documents]
+        own = compared_passages(document_of_text(claim, "the claim"))
+        return evidence_of(own, passages, self._tokenizer, self._embedding, _limit(tau))
+
+    def changes(self, old: Text, new: Text, tau: float | None = None) -> TextChanges:
+        """Return the changes between two versions of a text: what is kept, moved, changed, new and dropped.
+
+        The versions are texts, records or a `Document`. `tau` and errors are as in `evidence`.
+        """
+        before = compared_passages(document_of_text(old, "the old version"))
+        after = compared_passages(document_of_text(new, "the new version"))
+        return changes_of(before, after, self._tokenizer, self._embedding, _limit(tau))
+
     def _task(
         self,
         counter: TextCounter,
@@ -250,6 +277,23 @@ class Reranker:
             unknown_words=unknown,
             ignored_words=ignored,
         )
+
+
+def compare(
+    claim: Text, sources: Text | Candidates, vectors: "str | Path | Embedding", tau: float | None = None, **options: Any
+) -> Evidence:
+    """Return what the sources cover of a claim: `Reranker.evidence` with the word vectors of a file or a collection.
+
+    `vectors` are as in `Reranker.load`, or an `Embedding`; `options` are the reranker's. To compare several claims,
+    make a `Reranker` once.
+    """
+    made = Reranker(vectors, **options) if isinstance(vectors, Embedding) else Reranker.load(vectors, **options)
+    return made.evidence(claim, sources, tau)
+
+
+def _limit(tau: object) -> float | None:
+    """Return the limit of costs as a number; UsageError for anything else."""
+    return None if tau is None else finite_number("tau", tau)
 
 
 def _with_words(pool: Texts) -> Texts:

@@ -42,6 +42,18 @@ class ProblemObject(TypedDict):
 
 
 @_described
+class SpanObject(TypedDict):
+    """A stretch of a text."""
+
+    part: int | None
+    """The number of the part, counting from 0; null: the title."""
+    start: int
+    """The first code point."""
+    end: int
+    """The code point after the last one."""
+
+
+@_described
 class FlowObject(TypedDict):
     """Mass that moves from a word of the query to a word of the document."""
 
@@ -477,6 +489,150 @@ class InfinityResultObject(TypedDict):
     """The score: larger is better."""
     document: NotRequired[str]
     """The text, with `return_documents`."""
+
+
+@_described
+class SourceSpanObject(TypedDict):
+    """A stretch of a source."""
+
+    part: int | None
+    """The number of the part, counting from 0; null: the title."""
+    start: int
+    """The first code point."""
+    end: int
+    """The code point after the last one."""
+    key: str
+    """The key of the stored document; of a text in the request, its index."""
+
+
+@_described
+class CarriedObject(TypedDict):
+    """A run of units of the claim that a source covers."""
+
+    part: int | None
+    """The number of the part, counting from 0; null: the title."""
+    start: int
+    """The first code point."""
+    end: int
+    """The code point after the last one."""
+    units: int
+    """The number of units."""
+    cost: float
+    """The mean cost of a unit; 0: all are the same in the source, else none is."""
+    source: SourceSpanObject
+    """Where they are in the source."""
+
+
+@_described
+class UncoveredObject(TypedDict):
+    """A run of units of the claim that no source covers."""
+
+    part: int | None
+    """The number of the part, counting from 0; null: the title."""
+    start: int
+    """The first code point."""
+    end: int
+    """The code point after the last one."""
+    units: int
+    """The number of units."""
+    reason: Literal["value", "polarity", "used", "unknown", "far"]
+    """Why they are not covered."""
+
+
+@_described
+class SentenceObject(TypedDict):
+    """A sentence of the claim."""
+
+    part: int | None
+    """The number of the part, counting from 0; null: the title."""
+    start: int
+    """The first code point."""
+    end: int
+    """The code point after the last one."""
+    covered: float | None
+    """The covered share of its units, 0 to 1; null: it has none."""
+    covered_units: int
+    """The number of covered units."""
+    units: int
+    """The number of units."""
+    most: int
+    """The most units that any plan covers, by the dual."""
+    carried: list[CarriedObject]
+    """What is covered, in order."""
+    uncovered: list[UncoveredObject]
+    """What is not covered, in order."""
+
+
+@_described
+class EvidenceObject(TypedDict):
+    """What sources cover of a claim; covered need not be true."""
+
+    covered: float
+    """The covered share of the units, 0 to 1."""
+    covered_units: int
+    """The number of covered units."""
+    units: int
+    """The number of units."""
+    certified: bool
+    """Whether it is proven, for each sentence, that nothing covers more of it."""
+    tau: float
+    """The largest cost at which a word is carried."""
+    sources: list[str]
+    """The keys of the sources."""
+    sentences: list[SentenceObject]
+    """The sentences of the claim."""
+    revision: int
+    """The number of the last change of the collection that was used."""
+
+
+@_described
+class StateUnitsObject(TypedDict):
+    """The number of units by state; all but the dropped ones are in the new version."""
+
+    kept: int
+    """Units that both versions have, in the same order."""
+    moved: int
+    """Units that both versions have, in another order."""
+    changed: int
+    """Units that became near words."""
+    new: int
+    """Units of the new version alone."""
+    dropped: int
+    """Units of the old version alone."""
+
+
+@_described
+class TextChangeObject(TypedDict):
+    """A run of units with the same state."""
+
+    state: Literal["kept", "moved", "changed", "new", "dropped"]
+    """What happened to them."""
+    old: SpanObject | None
+    """Their place in the old version; null: they are new."""
+    new: SpanObject | None
+    """Their place in the new version; null: they are dropped."""
+    units: int
+    """The number of units."""
+    cost: float
+    """The mean cost of a unit, above 0 only if changed."""
+
+
+@_described
+class TextChangesObject(TypedDict):
+    """The changes between two versions of a text."""
+
+    carried: float
+    """The share of the units of both versions that are carried, 0 to 1."""
+    units: StateUnitsObject
+    """The number of units by state."""
+    certified: bool
+    """Whether it is proven that no plan carries more of what differs."""
+    tau: float
+    """The largest cost at which a word is carried."""
+    changes: list[TextChangeObject]
+    """The runs in the order of the new version."""
+    revision: int
+    """The number of the last change of the collection that was used."""
 
 
 @_described

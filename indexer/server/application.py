@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.server import documents_api, rerank_api, search_api, status_api, watches_api
+from moverank.indexer.server import compare_api, documents_api, rerank_api, search_api, status_api, watches_api
 from moverank.indexer.server.ending import Ending
 from moverank.indexer.server.guard import Access, Guard
 from moverank.indexer.server.openapi_document import DescribedApp
@@ -21,9 +21,10 @@ from moverank.indexer.server.pages.router import pages_router
 from moverank.indexer.server.problems import add_handlers
 from moverank.indexer.server.state import ServerState
 
-OWN_PATHS = frozenset(
-    "collections docs duplicates health info measurements metrics openapi.json ready rerank static thread v1 v2".split()  # noqa: SIM905
+_OWN = (
+    "collections compare docs duplicates health info measurements metrics openapi.json ready rerank static thread v1 v2"
 )
+OWN_PATHS = frozenset(_OWN.split())
 """The first segments of the server's paths: a prefix of the same name could not be distinguished from them."""
 
 
@@ -52,7 +53,7 @@ def application(state: ServerState, access: Access, reports: Path | None = None,
         strict_content_type=False,  # a body without a type counts as JSON: the guard refuses requests of foreign pages
     )
     app.state.moverank = state
-    for api in (rerank_api, search_api, documents_api, watches_api, status_api):
+    for api in (rerank_api, search_api, compare_api, documents_api, watches_api, status_api):
         app.include_router(api.router)
     app.include_router(pages_router(reports))
     add_handlers(app)

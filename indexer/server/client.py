@@ -1,8 +1,8 @@
 """Searches by a running server, without the imports that a search in this process needs."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
@@ -14,6 +14,10 @@ from moverank.rerank.ranking import Ranking
 
 if TYPE_CHECKING:  # it would import numpy
     from moverank.indexer.ranked_texts import QueryText
+    from moverank.rerank.distance.evidence import Evidence
+    from moverank.rerank.distance.text_changes import TextChanges
+
+_Answer = TypeVar("_Answer")
 
 _ERRORS: Mapping[str, type[IndexerError | RerankError]] = {
     "UsageError": UsageError,
@@ -81,6 +85,26 @@ class RemoteCollection:
         chosen = SearchOptions.of(options, fields)
         return (self._or_problem(self.similar, key, chosen) for key in keys)
 
+    def evidence(
+        self,
+        claim: "QueryText",
+        sources: "Iterable[QueryText]" = (),
+        keys: Iterable[str] = (),
+        tau: float | None = None,
+    ) -> "Evidence":
+        """Return what texts or records, and stored documents, cover of a claim; see `Reranker.evidence`."""
+        from moverank.rerank.distance.evidence import Evidence
+
+        body = {"claim": _text(claim), "sources": [_text(one) for one in sources], "keys": list(keys), "tau": tau}
+        return self._read(Evidence.from_dict, self._post("compare", body))
+
+    def changes(self, old: "QueryText", new: "QueryText", tau: float | None = None) -> "TextChanges":
+        """Return the changes between two versions of a text; see `Reranker.changes`."""
+        from moverank.rerank.distance.text_changes import TextChanges
+
+        body = {"old": _text(old), "new": _text(new), "tau": tau}
+        return self._read(TextChanges.from_dict, self._post("changes", body))
+
     @staticmethod
     def _or_problem(search: Any, query: Any, options: SearchOptions) -> Ranking:
         try:
@@ -90,8 +114,11 @@ class RemoteCollection:
         return found
 
     def _ranking(self, values: Mapping[str, Any]) -> Ranking:
+        return self._read(Ranking.from_dict, values)
+
+    def _read(self, read: Callable[[Mapping[str, Any]], _Answer], values: Mapping[str, Any]) -> _Answer:
         try:
-            return Ranking.from_dict(values)
+            return read(values)
         except (KeyError, TypeError, ValueError) as error:
             raise self._foreign() from error
 

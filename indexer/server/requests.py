@@ -159,6 +159,30 @@ class WhyNotBody(SearchParameters):
     """The key of the document that is compared."""
 
 
+class CompareBody(Body):
+    """A claim, and its sources: texts or records, stored documents by key, or both."""
+
+    claim: TextOrRecord
+    """A text or a record."""
+    sources: Listed[TextOrRecord] = Field(default_factory=list)
+    """Texts or records."""
+    keys: Listed[str] = Field(default_factory=list)
+    """The keys of stored documents."""
+    tau: Finite | None = Field(default=None, ge=0)
+    """The largest cost at which a word is carried; null: .6 of the typical cost of two words."""
+
+
+class ChangesBody(Body):
+    """Two versions of a text."""
+
+    old: TextOrRecord
+    """A text or a record."""
+    new: TextOrRecord
+    """A text or a record."""
+    tau: Finite | None = Field(default=None, ge=0)
+    """The largest cost at which a word is carried; null: .6 of the typical cost of two words."""
+
+
 class StoredRerankBody(RankingParameters):
     """Candidates by key; the first `k` are exact, None: all."""
 

@@ -196,8 +196,7 @@ def nearest_words(embedding: Embedding, sources: Sequence[str], targets: Sequenc
     others, points = embedding.known(targets)
     if not names or not others:
         return {}
-    rows = np.unique(np.linspace(0, len(embedding.words) - 1, _SAMPLE).astype(np.int64))
-    sample = embedding.gather([embedding.words[row] for row in rows.tolist()], rows).astype(np.float64)
+    sample = _sample(embedding)
     squares = np.square(vectors, dtype=np.float64).sum(axis=1)
     typical = np.sqrt(np.maximum(0, squares + np.square(sample).sum(axis=1).mean() - 2 * vectors @ sample.mean(axis=0)))
     cost = exact_cost(points, vectors)
@@ -207,3 +206,37 @@ def nearest_words(embedding: Embedding, sources: Sequence[str], targets: Sequenc
         other: NearWord(names[j], float(cost[i, j]), float(share[i, j]))
         for i, (other, j) in enumerate(zip(others, nearest.tolist(), strict=True))
     }
+
+
+def typical_cost(embedding: Embedding) -> float:
+    """Return the root of the mean squared distance of two words of an embedding, from a sample of them."""
+    sample = _sample(embedding)
+    mean = sample.mean(axis=0)
+    return float(np.sqrt(max(0.0, 2 * (np.square(sample).sum(axis=1).mean() - mean @ mean))))
+
+
+def _sample(embedding: Embedding) -> NDArray[np.float64]:
+    """Return vectors (n, d) of words that are spread over an embedding."""
+    rows = np.unique(np.linspace(0, len(embedding.words) - 1, _SAMPLE).astype(np.int64))
+    return embedding.gather([embedding.words[row] for row in rows.tolist()], rows).astype(np.float64)
+
+
+def near_arcs(
+    sources: NDArray[np.float32], targets: NDArray[np.float32], most: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return rows (a,), columns (a,) and exact costs (a,) of the arcs that cost at most `most`, in order of the rows.
+
+    `sources` (n, d) and `targets` (m, d) are word vectors. The costs of the others are never computed exactly.
+    """
+    from moverank.rerank.kernels.costs import exact_arcs
+
+    found = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
+    size = max(1, _BLOCK_BYTES // (4 * max(1, len(targets))))
+    for start in range(0, len(sources) if len(targets) else 0, size):
+        some = sources[start : start + size]
+        rows, columns = np.nonzero(cost_floor(some, targets) <= most)
+        cost = exact_arcs(some, targets, rows, columns)
+        near = cost <= most
+        found.append((rows[near] + start, columns[near], cost[near]))
+    rows, columns, cost = (np.concatenate(values) for values in zip(*found, strict=True))
+    return rows, columns, cost

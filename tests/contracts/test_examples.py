@@ -92,7 +92,7 @@ def _run(name: str, example: Example, runner: Runner, names: dict[str, Any]) -> 
         language, file = example.info.split()
         if language == "shell":  # lines for a running server: see tests/indexer/server/test_manual.py
             return
-        assert language in ("json", "python", "toml")
+        assert language in ("json", "md", "python", "toml")
         (runner.place / file).parent.mkdir(exist_ok=True)
         (runner.place / file).write_text(example.text)
 

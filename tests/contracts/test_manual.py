@@ -21,7 +21,7 @@ from tests.contracts.example_files import Runner
 COMMANDS = dict(commands(typer.main.get_command(app)))
 SPANS = code_spans(ALL_TEXT)
 
-OTHER_PROGRAMS = {"--hypothesis-profile", "--head", "--pull", "--if-exists"}
+OTHER_PROGRAMS = {"--hypothesis-profile", "--head", "--pull", "--if-exists", "--word-diff"}
 """Options in README and the manual that are not moverank's."""
 SHELL_COMPLETION = {"--install-completion", "--show-completion"}
 """Typer adds them to the program itself."""
@@ -32,6 +32,7 @@ JSON_COMMANDS = {
     "search": "plug -i forum --exact --explain --rank wmd+bm25 -k 3",
     "similar": "plug-hot -i forum --explain -k 3",
     "rerank": "--run run.trec --queries queries.jsonl -i docs.index -k 2",
+    "compare": "key:plug-hot key:plug-hot -i forum",
     "pairs": "-i docs.index -k 3 --clusters",
     "dedupe": "-i docs.index --within 1 --flows",
     "explain": "plug plug-hot -i forum --why-not",
@@ -63,6 +64,7 @@ JSON_COMMANDS = {
 """Arguments for each command that has `--json`, in the order of execution."""
 
 MORE_JSON = (
+    "compare --versions key:plug-hot queries.jsonl -i forum",
     "pairs -i docs.index -k 3",
     "remove --where label=car -i docs.index --dry-run",
     "evaluate bounds -i docs.index --sample 2 --depths",

@@ -115,17 +115,18 @@ def single_query(file: str | None, thread: str | None) -> Document | None:
     return read_query_thread(thread) if thread is not None else None
 
 
-def read_query_file(path: str) -> Document:
+def read_query_file(path: str, what: str = "query") -> Document:
     """Return a file as a query, with the title and the text that `index` would store; `-` is standard input.
 
-    A file of many documents, and standard input, counts as a single text, whose first line is the title. Raises
-    ReadError, which names the file, if it cannot be read, holds no text, or is a directory of many files.
+    A file of many documents, and standard input, counts as a single text, whose first line is the title. `what` names
+    the text in messages. Raises ReadError, which names the file, if it cannot be read, holds no text, or is a directory
+    of many files.
     """
     if path != STDIN and Path(path).is_file():
         found = next(read_documents([path]), None)
         if found is not None and found.origin is not None and not found.origin.line:
-            return _only(path, iter([found]), "")
-    return _only(path, read_documents([path], format="text"), "name one file")
+            return _only(path, iter([found]), "", what)
+    return _only(path, read_documents([path], format="text"), "name one file", what)
 
 
 def read_query_thread(path: str) -> Document:
@@ -136,15 +137,15 @@ def read_query_thread(path: str) -> Document:
     return _only(path, read_threads([path]), "--queries searches for all threads of a JSONL file")
 
 
-def _only(path: str, found: Iterator[Document | Rejection], remedy: str) -> Document:
-    """Return the only document found in `path`; ReadError names the fault, and for more than one the `remedy`."""
+def _only(path: str, found: Iterator[Document | Rejection], remedy: str, what: str = "query") -> Document:
+    """Return the only document found in `path`, `what` is sought; ReadError names the fault, or the `remedy`."""
     documents = []
     for one in islice(found, 2):
         if isinstance(one, Rejection):
             raise ReadError(str(one))
         documents.append(one)
     if len(documents) != 1:
-        raise ReadError(f"{path}: holds more than one query: {remedy}" if documents else f"{path}: holds no query")
+        raise ReadError(f"{path}: holds more than one {what}: {remedy}" if documents else f"{path}: holds no {what}")
     return documents[0]
 
 

@@ -135,6 +135,21 @@ def test_answers_of_searches_are_as_declared(server: RunningServer, document: Ob
     check(document, "post", SEARCH, reply)
 
 
+COMPARE: list[tuple[str, Object]] = [
+    ("compare", {"claim": "The dog. It is. 5 mg wine zzz", "sources": ["a cat", {"title": "wine"}], "keys": ["t1"]}),
+    ("compare", {"claim": THREAD, "keys": ["t1"], "tau": 0.5}),
+    ("changes", {"old": "dog wine late train", "new": "late train dog bird"}),
+    ("changes", {"old": "", "new": THREAD, "tau": 0}),
+]
+
+
+@pytest.mark.parametrize(("action", "body"), COMPARE)
+def test_comparisons_are_as_declared(server: RunningServer, document: Object, action: str, body: Object) -> None:
+    reply = server.ask(f"/collections/pets/{action}", body)
+    assert reply.status == 200
+    check(document, "post", f"/collections/{{name}}/{action}", reply)
+
+
 RERANK: list[tuple[str, Object]] = [
     ("/rerank", {"query": "dog", "texts": ["a dog", "wine"], "return_text": True}),
     ("/rerank", {"query": "dog", "documents": ["a dog", "zzz"], "return_documents": True}),

@@ -19,7 +19,7 @@ pytest.importorskip("fastapi", reason="the extra `server` is not installed")
 pytest.importorskip("jinja2", reason="the extra `server` is not installed")
 pytest.importorskip("uvicorn", reason="the extra `server` is not installed")
 
-from moverank import Collection, Settings
+from moverank import Collection, Reranker, Settings
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.pages.duplicates_page import _Clock
 from moverank.indexer.server.pages.search_page import rankings_of
@@ -637,3 +637,40 @@ def test_links_do_not_repeat_a_long_query_without_end(pages: PagesServer, k: int
     reply = pages.post("/thread?collection=forum", {"title": "plug", "q": "plug " * words, "k": k})
     assert reply.status == status
     assert ("ask for fewer hits, or paste the text as a thread" in reply.text) == (status == 413)
+
+
+def test_a_comparison_shows_what_the_library_finds(pages: PagesServer, forum: Path) -> None:
+    claim, source = f"The plug gets warm. {SCRIPT} wine & 5 cats", f"A hot plug, {IMAGE} and cheese <5>"
+    found = Checked(pages.post("/compare", {"claim": claim, "source": source}).text)
+    evidence = Reranker.load(forum).evidence(claim, [source])
+    assert f"{evidence.covered_units} of {evidence.units} units" in found.text
+    assert "wine & 5 cats" in found.text
+    changes = Reranker.load(forum).changes(claim, source)
+    page = Checked(pages.post("/compare", {"claim": claim, "source": source, "versions": "1"}).text)
+    assert f"{changes.counts['dropped']} dropped" in page.text
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "sentence"),
+    [
+        ({"claim": "plug"}, 422, "The second text is empty: type or paste both."),
+        ({"source": "plug"}, 422, "The first text is empty: type or paste both."),
+        ({"claim": "the", "source": "plug"}, 422, "The claim has no word to compare."),
+        ({"claim": "plug", "source": "hot", "tau": "-1"}, 422, "The largest cost must be a number of 0 or more"),
+        ({"claim": "plug", "source": "hot", "tau": "x"}, 422, "The largest cost must be a number of 0 or more"),
+        ({"claim": "plug", "source": "plug " * 50_000}, 413, "The second text has 2"),
+        ({"claim": "plug", "source": "hot", "collection": "none"}, 404, "none"),
+    ],
+)
+def test_mistakes_in_a_comparison_are_named(
+    pages: PagesServer, fields: dict[str, str], status: int, sentence: str
+) -> None:
+    reply = pages.post("/compare", fields)
+    assert reply.status == status
+    assert sentence in Checked(reply.text).text
+    assert fields.get("claim", "") in reply.text
+
+
+def test_the_form_of_a_comparison_is_empty_at_first(pages: PagesServer) -> None:
+    assert pages.get("/compare").status == 200
+    assert pages.get("/compare", collection="none").status == 404

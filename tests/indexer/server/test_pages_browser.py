@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 import pytest
@@ -18,6 +18,8 @@ pytest.importorskip("axe_playwright_python", reason="the extra `browser` is not 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Error, Page, Route, expect
 
+from moverank import Document, Embedding, Part, Reranker
+from moverank.indexer.formatters.comparison_page import changes_page, evidence_page
 from moverank.indexer.formatters.html_page import explanation_page, ranking_page
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.ranking import Flow, Hit, Ranking
@@ -51,6 +53,7 @@ PAGES = {
     "odd why not": f"/collections/forum/why?q=plug&key={KEY}&k=2",
     "thread": "/thread",
     "duplicates": "/duplicates?within=9",
+    "compare": "/compare",
     "measurements": "/measurements?file=threads.json",
     "api": "/docs",
 }
@@ -457,6 +460,91 @@ def test_near_duplicates_are_grouped(page: Page) -> None:
     expect(page.locator(".groups")).to_contain_text("Late train")
     page.click(".groups >> text=Late bus")
     expect(page.locator(".compared")).to_contain_text("document t2")
+
+
+CLAIM = "The plug gets hot. A dog and a train on 3 May 2020. It is not cheap cheese."
+SOURCE = "Plug of the heater, warm and hot. On 2020-05-03 the bus was late, the cat slept. Cheap cheese was there."
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_texts_are_compared_side_by_side(browser: Browser, site: PagesServer, *, scripts: bool) -> None:
+    with opened(browser, site, java_script_enabled=scripts) as page:
+        page.goto("/compare")
+        page.fill("#claim", CLAIM)
+        page.fill("#source", SOURCE)
+        page.fill("#tau", "0")
+        page.click("form#compare button")
+        expect(page.locator("#results .verdict")).to_contain_text("certified: nothing covers more")
+        first, second = page.locator(".beside > div").nth(-2), page.locator(".beside > div").nth(-1)
+        expect(first.locator("a.c").filter(has_text="3 May 2020")).to_have_count(1)
+        expect(first.locator("mark.uncovered").filter(has_text="cheap")).to_have_attribute(
+            "title", "the sources have this with the other polarity only"
+        )
+        counterpart = second.locator("a.c").filter(has_text="2020-05-03")
+        before = counterpart.evaluate(_COLOUR)
+        first.locator("a.c").filter(has_text="3 May 2020").click()
+        expect(counterpart).to_have_id("s" + (counterpart.get_attribute("id") or "")[1:])
+        assert page.url.endswith(f"#{counterpart.get_attribute('id')}")
+        assert counterpart.evaluate(_COLOUR) != before
+        expect(page.locator("#results tbody tr")).to_have_count(3)
+
+
+_COLOUR = "(one) => getComputedStyle(one).backgroundColor"
+
+
+def test_hovering_and_focus_light_up_the_counterpart(page: Page) -> None:
+    page.goto("/compare")
+    page.fill("#claim", CLAIM)
+    page.fill("#source", SOURCE)
+    page.click("form#compare button")
+    first, second = page.locator(".beside > div").nth(-2), page.locator(".beside > div").nth(-1)
+    counterpart = second.locator("a.c").filter(has_text="2020-05-03")
+    first.locator("a.c").filter(has_text="3 May 2020").hover()
+    expect(counterpart).to_have_class(re.compile(r"\blit\b"))
+    page.mouse.move(1, 1)
+    expect(counterpart).not_to_have_class(re.compile(r"\blit\b"))
+    first.locator("a.c").filter(has_text="3 May 2020").focus()
+    expect(counterpart).to_have_class(re.compile(r"\blit\b"))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("versions", [False, True])
+def test_axe_finds_no_violation_in_a_comparison(
+    browser: Browser, site: PagesServer, scheme: Literal["light", "dark"], *, versions: bool
+) -> None:
+    with opened(browser, site, color_scheme=scheme) as page:
+        page.goto("/compare")
+        page.fill("#claim", CLAIM)
+        page.fill("#source", f"Train. {SOURCE}")
+        page.set_checked("#versions", versions)
+        page.click("form#compare button")
+        expect(page.locator(".beside .c").first).to_be_visible()
+        report = Axe().run(page)
+        assert report.violations_count == 0, report.generate_report()
+
+
+def test_a_page_of_a_comparison_works_alone(browser: Browser, tmp_path: Path) -> None:
+    texts = [Document(name, parts=(Part(text),)) for name, text in (("claim", CLAIM), ("source", SOURCE))]
+    words = ["plug", "hot", "warm", "cheese", "cheap", "dog"]
+    reranker = Reranker(Embedding.of(words, [[float(i), 0.0] for i in range(len(words))]))
+    sources = {"source": texts[1]}
+    (tmp_path / "e.html").write_text(evidence_page(reranker.evidence(texts[0], sources), texts[0], sources), "utf-8")
+    changes = reranker.changes(texts[0], texts[1])
+    (tmp_path / "c.html").write_text(changes_page(changes, texts[0], texts[1]), "utf-8")
+    context = browser.new_context(java_script_enabled=False)
+    try:
+        page = context.new_page()
+        page.on("request", lambda request: None if request.url.startswith("file:") else pytest.fail(request.url))
+        for name, own in (("e.html", "3 May 2020"), ("c.html", "dog")):
+            page.goto((tmp_path / name).as_uri())
+            expect(page.locator(".beside .c").filter(has_text=own).first).to_be_visible()
+        page.goto((tmp_path / "e.html").as_uri())
+        counterpart = page.locator(".beside > div").nth(1).locator("a.c").filter(has_text="2020-05-03")
+        before = counterpart.evaluate(_COLOUR)
+        page.locator("a.c").filter(has_text="3 May 2020").hover()
+        assert counterpart.evaluate(_COLOUR) != before
+    finally:
+        context.close()
 
 
 def test_measurements_are_chosen(page: Page) -> None:

@@ -188,3 +188,15 @@ addEventListener("keydown", (event) => {
 });
 
 prepare(document);
+
+// In a comparison, a marked run and its counterparts light up together; without scripts, links lead to them.
+function light(event) {
+  const place = event.target.closest?.(".beside a.c");
+  const flows = place ? [...place.classList].filter((name) => /^f\d+$/.test(name)) : [];
+  for (const one of document.querySelectorAll(".c.lit")) one.classList.remove("lit");
+  for (const flow of flows) {
+    for (const one of document.getElementsByClassName(flow)) one.classList.add("lit");
+  }
+}
+document.addEventListener("pointerover", light);
+document.addEventListener("focusin", light);

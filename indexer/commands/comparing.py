@@ -1,0 +1,163 @@
+"""The command `compare`: what sources cover of a claim, and the changes between two versions of a text."""
+
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moverank.indexer.commands.failures import FAILED
+from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json
+
+if TYPE_CHECKING:
+    from moverank.indexer.documents import Document
+    from moverank.indexer.reranking.reranker import Reranker
+
+app = typer.Typer()
+
+_KEY = "key:"
+
+
+@app.command(
+    epilog="Examples: `moverank compare claim.txt source.txt -i docs.index`  `moverank compare - key:a key:b --json`  "
+    "`moverank compare --versions old.md new.md --vectors glove.txt.gz --html changes.html`"
+)
+def compare(
+    claim: Annotated[
+        str,
+        typer.Argument(metavar="A", help="The claim, or the old version: a file, - for standard input, or key:KEY."),
+    ],
+    others: Annotated[
+        list[str], typer.Argument(metavar="B...", help="Its sources, or the new version: likewise.", show_default=False)
+    ],
+    index: Index = DEFAULT_INDEX,
+    vectors: Annotated[
+        str | None,
+        typer.Option(
+            "--vectors",
+            "--embedding",
+            metavar="PATH|gensim:NAME|hf:NAME",
+            help="Word vectors, instead of those of the collection.",
+        ),
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(metavar="CODE", help="With --vectors: the language of the texts, such as de. [default: en]"),
+    ] = None,
+    within: Annotated[
+        float | None,
+        typer.Option(
+            metavar="TAU",
+            min=0,
+            help="The largest cost at which a word is carried to another. [default: .6 of the typical cost of words]",
+            show_default=False,
+        ),
+    ] = None,
+    versions: Annotated[
+        bool, typer.Option("--versions", help="A and B are two versions of a text: show what changed.")
+    ] = False,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write an HTML page with the texts side by side.")
+    ] = None,
+    fail_under: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            min=0,
+            max=1,
+            help="Exit with code 1 if less than this share, 0 to 1, is covered, or with --versions carried.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what sources cover of a claim, sentence by sentence, or what changed between two versions; certified.
+
+    Numbers, quantities and dates are carried to equal ones only, and words to words of the same polarity. What is
+    covered need not be true.
+    """
+    from moverank.indexer.errors import UsageError
+    from moverank.indexer.files.atomic_write import check_writable
+
+    if [claim, *others].count("-") > 1:
+        raise UsageError("only one of the texts can be standard input")
+    if versions and len(others) != 1:
+        raise UsageError("--versions compares two texts: give the old and the new version")
+    if language is not None and vectors is None:
+        raise UsageError("--language goes with --vectors: a collection has its language")
+    if html is not None:
+        check_writable(html)
+    reranker, documents = _opened([claim, *others], index, vectors, language)
+    show = _show_changes if versions else _show_evidence
+    share = show(reranker, documents, within, html, as_json=as_json)
+    if fail_under is not None and share < fail_under:
+        sys.exit(FAILED)
+
+
+def _opened(
+    named: Sequence[str], index: Path, vectors: str | None, language: str | None
+) -> "tuple[Reranker, list[Document]]":
+    """Return a reranker with the word vectors, and the texts that are named, with their names as keys."""
+    from dataclasses import replace
+
+    from moverank.indexer.collection import Collection
+    from moverank.indexer.reading.inputs.queries import read_query_file
+    from moverank.indexer.reranking.reranker import Reranker
+
+    found = list["Document"]()
+    with ExitStack() as stack:
+        if any(name.startswith(_KEY) for name in named):
+            contents = stack.enter_context(stack.enter_context(Collection.open(index)).contents())
+        for name in named:
+            if name.startswith(_KEY):
+                document = contents.describe(name.removeprefix(_KEY)).document
+            else:
+                document = read_query_file(name, "text")
+            found.append(replace(document, key=name))
+    return Reranker.load(vectors or index, language=language), found
+
+
+def _show_evidence(
+    reranker: "Reranker", documents: "Sequence[Document]", within: float | None, html: Path | None, *, as_json: bool
+) -> float:
+    """Print what the sources cover of the claim; return the covered share."""
+    from moverank.indexer.formatters.comparison_page import evidence_page
+    from moverank.indexer.formatters.comparison_view import evidence_view
+    from moverank.indexer.formatters.terminal import has_colours, print_object, print_view
+
+    claim, *others = documents
+    sources = {document.key: document for document in others}
+    evidence = reranker.evidence(claim, sources, within)
+    if html is not None:
+        _write(html, evidence_page(evidence, claim, sources))
+    if as_json:
+        print_object({"claim": claim.key} | evidence.to_dict())
+    else:
+        print_view(evidence_view(evidence, claim, sources, colour=has_colours()))
+    return evidence.covered
+
+
+def _show_changes(
+    reranker: "Reranker", documents: "Sequence[Document]", within: float | None, html: Path | None, *, as_json: bool
+) -> float:
+    """Print the changes between two versions; return the carried share."""
+    from moverank.indexer.formatters.comparison_page import changes_page
+    from moverank.indexer.formatters.comparison_view import changes_view
+    from moverank.indexer.formatters.terminal import print_object, print_view
+
+    old, new = documents
+    changes = reranker.changes(old, new, within)
+    if html is not None:
+        _write(html, changes_page(changes, old, new))
+    if as_json:
+        print_object({"old": old.key, "new": new.key} | changes.to_dict())
+    else:
+        print_view(changes_view(changes, old, new))
+    return changes.carried
+
+
+def _write(path: Path, page: str) -> None:
+    from moverank.indexer.files.atomic_write import write_text
+
+    write_text(path, page)

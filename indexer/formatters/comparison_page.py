@@ -1,0 +1,144 @@
+"""Comparisons as one HTML page, the texts side by side, without scripts and external resources."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from moverank.indexer.documents import Document
+from moverank.indexer.formatters.comparison_marks import (
+    Piece,
+    Side,
+    changes_sides,
+    changes_verdict,
+    evidence_sides,
+    evidence_verdict,
+)
+from moverank.indexer.formatters.html_page import SERVER_STYLE
+from moverank.indexer.formatters.sentences import percentage
+
+if TYPE_CHECKING:  # they would import numpy
+    from moverank.rerank.distance.evidence import Evidence
+    from moverank.rerank.distance.text_changes import TextChanges
+
+_MOST_LIT = 4000
+"""The runs whose counterparts light up: each needs a rule of its own. Links lead to the counterparts of all."""
+
+LEGEND = {
+    "same": "the same in a source",
+    "near": "a near word in a source",
+    "uncovered": "not covered",
+    "new": "new",
+    "dropped": "dropped",
+    "moved": "moved",
+    "changed": "changed to a near word",
+}
+"""What the kinds of marks mean."""
+
+
+def evidence_page(evidence: "Evidence", claim: Document, sources: Mapping[str, Document]) -> str:
+    """Return a page with a claim and its sources, by key; what is covered leads to where it is found."""
+    sides = evidence_sides(evidence, claim, sources)
+    verdict = f"{evidence_verdict(evidence)}. What is covered need not be true"
+    return _page(f"Evidence for {claim.key or 'a claim'}", verdict, sides, _shares(evidence, sides[0]))
+
+
+def changes_page(changes: "TextChanges", old: Document, new: Document) -> str:
+    """Return a page with two versions of a text; what moved or changed leads to its place in the other version."""
+    sides = changes_sides(changes, old, new)
+    return _page(f"Changes from {old.key} to {new.key}", changes_verdict(changes), sides, "")
+
+
+def _page(title: str, verdict: str, sides: Sequence[Side], more: str) -> str:
+    flows = sorted({flow for side in sides for mark in side.marks if (flow := mark.flow) is not None})[:_MOST_LIT]
+    lit = "{ background: var(--accent); color: var(--on-accent); }"
+    rules = "\n".join(f"body:has(.f{flow}:is(:hover, :focus, :target)) .f{flow} {lit}" for flow in flows)
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{escape(title)}</title>
+<style>
+{SERVER_STYLE.read_text(encoding="utf-8")}
+{rules}
+</style>
+</head>
+<body>
+<main>
+<h1 dir="auto">{escape(title)}</h1>
+<p class="verdict">{escape(verdict[:1].upper() + verdict[1:])}.</p>
+{comparison_columns(sides)}
+{more}
+</main>
+</body>
+</html>
+"""
+
+
+def comparison_columns(sides: Sequence[Side]) -> str:
+    """Return the texts of a comparison side by side, the first beside all others, and what their marks mean."""
+    first, *others = sides
+    kinds = {mark.kind for side in sides for mark in side.marks}
+    legend = ", ".join(f'<span class="c {kind}">{LEGEND[kind]}</span>' for kind in LEGEND if kind in kinds)
+    columns = "\n".join(_side(side, own="s", counterpart="c") for side in others)
+    return f"""<p class="marks">{legend}</p>
+<div class="beside">
+<div>
+{_side(first, own="c", counterpart="s")}
+</div>
+<div>
+{columns}
+</div>
+</div>"""
+
+
+def _side(side: Side, own: str, counterpart: str) -> str:
+    blocks = "\n".join(
+        f'<p class="text" dir="auto">{"".join(_piece(piece, own, counterpart) for piece in block)}</p>'
+        for block in side.blocks()
+    )
+    return f'<section class="post"><h3><bdi>{escape(side.name)}</bdi></h3>\n{blocks}\n</section>'
+
+
+def _piece(piece: Piece, own: str, counterpart: str) -> str:
+    """Return a piece: text, or a mark, a link if it has counterparts; places of further links are before it."""
+    text = escape(piece.text)
+    if not piece.marks:
+        return text
+    title = f' title="{escape(piece.note)}"' if piece.note else ""
+    if not piece.flows:
+        return f'<mark class="c {piece.kinds}"{title}>{text}</mark>'
+    first, *more = piece.starts or (None,)
+    places = "".join(f'<span id="{own}{flow}"></span>' for flow in more)
+    place = "" if first is None else f' id="{own}{first}"'
+    lit = " ".join(f"f{flow}" for flow in piece.flows)
+    kinds, there = f"c {piece.kinds} {lit}", f"#{counterpart}{piece.flows[0]}"
+    return f'{places}<a class="{kinds}"{place} href="{there}"{title}>{text}</a>'
+
+
+def _shares(evidence: "Evidence", side: Side) -> str:
+    """Return a table of the sentences with their covered share."""
+    rows = "\n".join(
+        f'<tr><td class="n">{share}</td><td class="n">{units}</td><td dir="auto">{escape(text)}</td></tr>'
+        for share, units, text in sentence_rows(evidence, side)
+    )
+    return f"""<h2>Sentences</h2>
+<div class="scroll" role="group" aria-label="Table of sentences" tabindex="0">
+<table>
+<thead><tr>
+<th scope="col" class="n">covered</th><th scope="col" class="n">units</th><th scope="col">sentence</th>
+</tr></thead>
+<tbody>
+{rows}
+</tbody>
+</table>
+</div>"""
+
+
+def sentence_rows(evidence: "Evidence", side: Side) -> Iterator[tuple[str, int, str]]:
+    """Yield covered share, number of units and text of each sentence of a claim, whose texts are in `side`."""
+    texts = dict(side.texts)
+    for sentence in evidence.sentences:
+        share = "\N{EN DASH}" if sentence.covered is None else percentage(sentence.covered)
+        yield share, sentence.units, texts[sentence.span.part][sentence.span.start : sentence.span.end]

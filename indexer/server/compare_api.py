@@ -1,0 +1,58 @@
+"""What sources cover of a claim, and the changes between two versions of a text, by the vectors of a collection."""
+
+from collections.abc import Sequence
+
+from fastapi import APIRouter, Depends, Request
+
+from moverank.indexer.documents import Document, title_and_texts
+from moverank.indexer.server.answers import EvidenceObject, JsonObject, TextChangesObject, sends
+from moverank.indexer.server.limits import Limits
+from moverank.indexer.server.problems import HttpProblem
+from moverank.indexer.server.requests import ChangesBody, CompareBody, as_query
+from moverank.indexer.server.search_api import ServedHere, ThisServer, answered, known_parameters
+from moverank.indexer.server.served import State
+from moverank.indexer.server.workers import Task
+
+router = APIRouter(prefix="/collections", tags=["collections"], dependencies=[Depends(known_parameters)])
+
+
+@router.post("/{name}/compare", responses=sends(EvidenceObject))
+async def compare(served: ServedHere, state: ThisServer, request: Request, body: CompareBody) -> JsonObject:
+    """Show what sources cover of a claim, sentence by sentence, and what not; covered need not be true."""
+    if len(body.sources) + len(body.keys) > state.limits.texts:
+        raise HttpProblem(422, f"at most {state.limits.texts} sources are allowed in a request here")
+
+    if same := {str(i) for i in range(len(body.sources))} & set(body.keys):
+        raise HttpProblem(422, f"the key {min(same)} is also the index of a text: send them in two requests")
+
+    def work(view: State, _: Task) -> JsonObject:
+        claim = as_query(body.claim, state.limits, "the claim")
+        sources = {str(i): as_query(one, state.limits, f"source {i}") for i, one in enumerate(body.sources)}
+        with view.contents() as contents:
+            sources |= {key: contents.describe(key).document for key in body.keys}
+        check_together([claim, *sources.values()], state.limits)
+        return view.reranker(None, None).evidence(claim, sources, body.tau).to_dict()
+
+    return await answered(state, served, request, work)
+
+
+@router.post("/{name}/changes", responses=sends(TextChangesObject))
+async def changes(served: ServedHere, state: ThisServer, request: Request, body: ChangesBody) -> JsonObject:
+    """Show what was kept, moved, changed, added and dropped between two versions of a text."""
+
+    def work(view: State, _: Task) -> JsonObject:
+        old = as_query(body.old, state.limits, "the old version")
+        new = as_query(body.new, state.limits, "the new version")
+        check_together([old, new], state.limits)
+        return view.reranker(None, None).changes(old, new, body.tau).to_dict()
+
+    return await answered(state, served, request, work)
+
+
+def check_together(documents: Sequence[Document], limits: Limits) -> None:
+    """Raise HttpProblem 413 if the texts of a request have more characters together than one text may have."""
+    length = sum(len(text) for document in documents for text in title_and_texts(document))
+    if length > limits.characters:
+        raise HttpProblem(
+            413, f"the texts have {length:,} characters together: at most {limits.characters:,} are allowed here"
+        )

@@ -1,0 +1,126 @@
+"""The units of texts in place, and which units of one text may be carried to which of another, at what cost."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.rerank.distance.cell_limit import check_cells
+from moverank.rerank.distance.ground_cost import near_arcs, typical_cost
+from moverank.rerank.errors import OptionError
+from moverank.rerank.ranking import Span
+from moverank.rerank.runtime.deadline import check_time
+from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.sentence_spans import sentence_spans
+from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.words.typed_units import Unit, UnitKey, less_exact, units_of
+
+Passages = Sequence[tuple[int | None, str]]
+"""The texts of a document, each with the number of its part; None for the title."""
+
+NEAR_SHARE = 0.6
+"""The default limit of costs: words within this share of the typical cost of two words are near."""
+
+AllowedArcs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+"""Rows (a,), columns (a,) and costs (a,)."""
+
+
+def cost_limit(tau: float | None, embedding: Embedding) -> float:
+    """Return the largest cost at which a word is carried; OptionError for a `tau` below 0, or that is no number."""
+    if tau is None:
+        return NEAR_SHARE * typical_cost(embedding)
+    if not (isfinite(tau) and tau >= 0):
+        raise OptionError(f"the limit of costs must be a number of 0 or more, not {tau}")
+    return float(tau)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitText:
+    """The units of a text in order, the `spans` of units and of sentences, and the sentence of each unit."""
+
+    units: tuple[Unit, ...]
+    spans: tuple[Span, ...]
+    sentences: tuple[Span, ...]
+    sentence_of: tuple[int, ...]
+
+    @classmethod
+    def of(cls, passages: Passages, tokenizer: Tokenizer) -> Self:
+        """Split the texts of a document."""
+        units, spans, sentences, sentence_of = list[Unit](), list[Span](), list[Span](), list[int]()
+        for part, text in passages:
+            check_time()
+            first, own = len(sentences), list(sentence_spans(text))
+            sentences += [Span(part, start, end) for start, end in own]
+            starts = [start for start, _ in own]
+            for unit in units_of(text, tokenizer):
+                units.append(unit)
+                spans.append(Span(part, unit.start, unit.end))
+                sentence_of.append(first + bisect_right(starts, unit.start) - 1)
+        return cls(tuple(units), tuple(spans), tuple(sentences), tuple(sentence_of))
+
+
+def joined(first: Span, last: Span) -> Span:
+    """Return the span from one to a later one of the same part."""
+    return Span(first.part, first.start, last.end)
+
+
+def allowed_arcs(own: Sequence[UnitKey], others: Sequence[UnitKey], embedding: Embedding, tau: float) -> AllowedArcs:
+    """Return which of the distinct units `own` (n,) may be carried to which of `others` (m,), in order of the rows.
+
+    Equal units cost 0. Words of the same polarity with vectors cost their distance, at most `tau`; a date is carried
+    to one that says the same and more, at no cost. Nothing else is allowed.
+    """
+    found = [_same(own, others), _dates(own, others)]
+    found += [_near(own, others, embedding, tau, negated=negated) for negated in (False, True)]
+    rows, columns, cost = (np.concatenate(values) for values in zip(*found, strict=True))
+    order = np.lexsort((columns, rows))
+    return rows[order], columns[order], cost[order]
+
+
+def _same(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> AllowedArcs:
+    number = {key: j for j, key in enumerate(others)}
+    return _free([(i, number[key]) for i, key in enumerate(own) if key in number])
+
+
+def _dates(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> AllowedArcs:
+    number = {value: i for i, (kind, value, _) in enumerate(own) if kind == "date"}
+    says = ((j, other) for j, (kind, value, _) in enumerate(others) if kind == "date" for other in less_exact(value))
+    return _free([(number[value], j) for j, value in says if value in number])
+
+
+def _free(pairs: Sequence[tuple[int, int]]) -> AllowedArcs:
+    """Return arcs without a cost."""
+    both = np.array(pairs, np.int64).reshape(-1, 2)
+    return both[:, 0], both[:, 1], np.zeros(len(both))
+
+
+def _near(
+    own: Sequence[UnitKey], others: Sequence[UnitKey], embedding: Embedding, tau: float, *, negated: bool
+) -> AllowedArcs:
+    """Return the arcs between different words of one polarity."""
+    rows, vectors = _known(own, embedding, negated=negated)
+    columns, points = _known(others, embedding, negated=negated)
+    if not (len(rows) and len(columns)):
+        return _free(())
+    check_cells(len(rows), len(columns))
+    one, other, cost = near_arcs(vectors, points, tau)
+    both = zip(rows[one].tolist(), columns[other].tolist(), strict=True)
+    apart = np.array([own[i] != others[j] for i, j in both], bool)
+    return rows[one[apart]], columns[other[apart]], cost[apart]
+
+
+def _known(
+    keys: Sequence[UnitKey], embedding: Embedding, *, negated: bool
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return which units (k,) are words of a polarity with a vector, and their vectors (k, d)."""
+    places = [i for i, (kind, _, polarity) in enumerate(keys) if kind == "word" and polarity == negated]
+    vectors, known = embedding.spread([keys[i][1] for i in places]) if places else _nothing(embedding)
+    return np.array(places, np.int64)[known], vectors[known]
+
+
+def _nothing(embedding: Embedding) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    return np.empty((0, embedding.dim), np.float32), np.empty(0, bool)

@@ -1,0 +1,333 @@
+"""Evidence: which units of a claim its sources cover, by partial transport, sentence by sentence.
+
+A unit is carried to a unit of a source that it may be carried to, or it is not covered. In each sentence of the claim,
+each occurrence in the sources counts once. Coverage says nothing about truth: see the manual's page `evidence`.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from heapq import heapify, heappop, heappush
+from typing import Any, Literal
+
+import numpy as np
+
+from moverank.rerank.distance.allowed_arcs import AllowedArcs, Passages, UnitText, allowed_arcs, cost_limit, joined
+from moverank.rerank.distance.partial_transport import solve_partial
+from moverank.rerank.errors import NoKnownWords
+from moverank.rerank.ranking import Span
+from moverank.rerank.runtime.deadline import check_time
+from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.words.typed_units import UnitKey
+
+Reason = Literal["value", "polarity", "used", "unknown", "far"]
+"""Why a unit is not covered: no source has its number, quantity or date; the sources have the word with the other
+polarity only; the sources have units for it, but others of the sentence need them; the word has no vector, and no
+source has it; or every word of the sources is too far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A run of units of the claim that is carried to a run of a source, at a mean `cost` of a unit.
+
+    If it is 0, all units are the same there, else none.
+    """
+
+    span: Span
+    key: str
+    """The key of the source; of a text without one, its index."""
+    source: Span
+    units: int
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class Uncovered:
+    """A run of units of the claim that is not covered, for the same reason."""
+
+    span: Span
+    units: int
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceEvidence:
+    """A sentence of the claim: its units, how many are covered, and the `most` that any plan covers, by the dual."""
+
+    span: Span
+    units: int
+    covered_units: int
+    most: int
+    carried: tuple[Carried, ...] = ()
+    uncovered: tuple[Uncovered, ...] = ()
+
+    @property
+    def covered(self) -> float | None:
+        """Return the covered share of the units, 0 to 1; None if there is no unit, as in a sentence of stop words."""
+        return self.covered_units / self.units if self.units else None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the sources, by their keys, cover of a claim, where words are carried at a cost of at most `tau`."""
+
+    sentences: tuple[SentenceEvidence, ...]
+    sources: tuple[str, ...]
+    tau: float
+
+    @property
+    def units(self) -> int:
+        """Return the number of units of the claim."""
+        return sum(sentence.units for sentence in self.sentences)
+
+    @property
+    def covered_units(self) -> int:
+        """Return the number of covered units."""
+        return sum(sentence.covered_units for sentence in self.sentences)
+
+    @property
+    def covered(self) -> float:
+        """Return the covered share of the units, 0 to 1."""
+        return self.covered_units / self.units
+
+    @property
+    def certified(self) -> bool:
+        """Return whether it is proven, for each sentence, that nothing covers more of it."""
+        return all(sentence.covered_units == sentence.most for sentence in self.sentences)
+
+    @property
+    def carried(self) -> tuple[Carried, ...]:
+        """Return all carried runs, in the order of the claim."""
+        return tuple(one for sentence in self.sentences for one in sentence.carried)
+
+    @property
+    def uncovered(self) -> tuple[Uncovered, ...]:
+        """Return all runs that are not covered, in the order of the claim."""
+        return tuple(one for sentence in self.sentences for one in sentence.uncovered)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the evidence as `compare --json` prints it."""
+        return {
+            "covered": self.covered,
+            "covered_units": self.covered_units,
+            "units": self.units,
+            "certified": self.certified,
+            "tau": self.tau,
+            "sources": list(self.sources),
+            "sentences": [_sentence_object(sentence) for sentence in self.sentences],
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Evidence":
+        """Return the evidence whose `to_dict` is `values`; KeyError and TypeError for anything else."""
+        sentences = tuple(_sentence_of(sentence) for sentence in values["sentences"])
+        return cls(sentences, tuple(values["sources"]), float(values["tau"]))
+
+
+def _sentence_object(sentence: SentenceEvidence) -> dict[str, Any]:
+    return {
+        **asdict(sentence.span),
+        "covered": sentence.covered,
+        "covered_units": sentence.covered_units,
+        "units": sentence.units,
+        "most": sentence.most,
+        "carried": [
+            {
+                **asdict(one.span),
+                "units": one.units,
+                "cost": one.cost,
+                "source": {"key": one.key, **asdict(one.source)},
+            }
+            for one in sentence.carried
+        ],
+        "uncovered": [{**asdict(one.span), "units": one.units, "reason": one.reason} for one in sentence.uncovered],
+    }
+
+
+def _sentence_of(values: Mapping[str, Any]) -> SentenceEvidence:
+    carried = (
+        Carried(span_of(one), one["source"]["key"], span_of(one["source"]), one["units"], float(one["cost"]))
+        for one in values["carried"]
+    )
+    uncovered = (Uncovered(span_of(one), one["units"], one["reason"]) for one in values["uncovered"])
+    counts = values["units"], values["covered_units"], values["most"]
+    return SentenceEvidence(span_of(values), *counts, tuple(carried), tuple(uncovered))
+
+
+def span_of(values: Mapping[str, Any]) -> Span:
+    """Return the span in a JSON object that has one, perhaps beside other keys."""
+    return Span(values["part"], values["start"], values["end"])
+
+
+def evidence_of(
+    claim: Passages,
+    sources: Sequence[tuple[str, Passages]],
+    tokenizer: Tokenizer,
+    embedding: Embedding,
+    tau: float | None = None,
+) -> Evidence:
+    """Return what the `sources` (key, texts) cover of a claim; `tau`: the largest cost at which a word is carried.
+
+    None for `tau`: a share of the typical cost of two words, `NEAR_SHARE`. In each sentence, as many units as possible
+    are covered, at the least total cost. Raises NoKnownWords if the claim has no unit, OptionError for an invalid
+    `tau`.
+    """
+    limit = cost_limit(tau, embedding)
+    own = UnitText.of(claim, tokenizer)
+    if not own.units:
+        raise NoKnownWords("the claim has no word to compare")
+    problem = _Claim(own, _Sources([(key, UnitText.of(texts, tokenizer)) for key, texts in sources]), embedding, limit)
+    by_sentence: list[list[int]] = [[] for _ in own.sentences]
+    for place, sentence in enumerate(own.sentence_of):
+        by_sentence[sentence].append(place)
+    sentences = tuple(problem.sentence(span, places) for span, places in zip(own.sentences, by_sentence, strict=True))
+    return Evidence(sentences, tuple(key for key, _ in sources), limit)
+
+
+class _Sources:
+    """The occurrences of units in all sources, numbered from the first to the last, with their sentences."""
+
+    def __init__(self, texts: Sequence[tuple[str, UnitText]]) -> None:
+        self.keys = [key for key, _ in texts]
+        self.owner = [i for i, (_, text) in enumerate(texts) for _ in text.units]
+        self.spans = [span for _, text in texts for span in text.spans]
+        self.number: dict[UnitKey, int] = {}
+        self.places: list[list[int]] = []
+        self.sentence_of: list[int] = []
+        first = 0
+        for _, text in texts:
+            for unit, sentence in zip(text.units, text.sentence_of, strict=True):
+                number = self.number.setdefault(unit.key, len(self.places))
+                if number == len(self.places):
+                    self.places.append([])
+                self.places[number].append(len(self.sentence_of))
+                self.sentence_of.append(first + sentence)
+            first += len(text.sentences)
+
+    def chosen(self, wanted: Mapping[int, int]) -> dict[int, list[int]]:
+        """Return which occurrences of each unit (by number) are used, as many as `wanted`, in order.
+
+        They are from as few sentences as a greedy choice takes: always the sentence that has most of what is missing.
+        """
+        missing, chosen = dict(wanted), defaultdict[int, list[int]](list)
+        found: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for number in wanted:
+            for place in self.places[number]:
+                found[self.sentence_of[place]][number].append(place)
+        heap = [(-_gain(own, missing), sentence) for sentence, own in found.items()]
+        heapify(heap)
+        while any(missing.values()):
+            gain, sentence = heappop(heap)
+            if (
+                now := _gain(found[sentence], missing)
+            ) < -gain:  # gains only fall: the others are not larger than known
+                heappush(heap, (-now, sentence))
+                continue
+            for number, places in found[sentence].items():
+                taken = places[: missing[number]]
+                chosen[number] += taken
+                missing[number] -= len(taken)
+        return {number: sorted(places) for number, places in chosen.items()}
+
+
+def _gain(places: Mapping[int, Sequence[int]], missing: Mapping[int, int]) -> int:
+    """Return how much of what is missing a sentence with units at these places has."""
+    return sum(min(missing[number], len(own)) for number, own in places.items())
+
+
+class _Claim:
+    """The problems of the sentences of a claim, which have the arcs between distinct units in common."""
+
+    def __init__(self, own: UnitText, sources: _Sources, embedding: Embedding, tau: float) -> None:
+        self._own, self._sources, self._embedding = own, sources, embedding
+        self._number = {key: i for i, key in enumerate(dict.fromkeys(unit.key for unit in own.units))}
+        self._arcs: AllowedArcs = allowed_arcs(list(self._number), list(sources.number), embedding, tau)
+        self._starts = np.searchsorted(self._arcs[0], np.arange(len(self._number) + 1))
+        self._masses = np.array([len(places) for places in sources.places], np.int64)
+
+    def sentence(self, span: Span, places: Sequence[int]) -> SentenceEvidence:
+        """Return what is covered of the sentence whose units are at `places`."""
+        check_time()
+        by_unit = defaultdict[int, list[int]](list)
+        for place in places:
+            by_unit[self._number[self._own.units[place].key]].append(place)
+        numbers = sorted(by_unit)
+        masses = np.array([len(by_unit[number]) for number in numbers], np.int64)
+        slices = [slice(*self._starts[number : number + 2].tolist()) for number in numbers]
+        columns, cost = (np.concatenate([v[:0], *(v[one] for one in slices)]) for v in self._arcs[1:])
+        rows = np.repeat(np.arange(len(numbers)), [one.stop - one.start for one in slices])
+        used, inverse = np.unique(columns, return_inverse=True)
+        plan = solve_partial(masses, self._masses[used], (rows, inverse), cost)
+        flows = [
+            (numbers[rows[arc]], int(columns[arc]), mass, float(cost[arc]))
+            for arc, mass in zip(plan.arcs.tolist(), plan.mass.tolist(), strict=True)
+        ]
+        carried = self._placed(flows, by_unit)
+        uncovered = [place for place in places if place not in carried]
+        return SentenceEvidence(
+            span,
+            len(places),
+            plan.moved,
+            plan.bound,
+            tuple(self._carried_runs(carried)),
+            tuple(self._uncovered_runs(uncovered)),
+        )
+
+    def _placed(
+        self, flows: Iterable[tuple[int, int, int, float]], by_unit: Mapping[int, Sequence[int]]
+    ) -> dict[int, tuple[int, float]]:
+        """Return the occurrence and the cost to which each covered place is carried; flows are between numbers."""
+        flows = sorted(flows)
+        wanted = Counter[int]()
+        for _, target, mass, _ in flows:
+            wanted[target] += mass
+        left = {number: iter(places) for number, places in self._sources.chosen(wanted).items()}
+        own, carried = {number: iter(places) for number, places in by_unit.items()}, dict[int, tuple[int, float]]()
+        for source, target, mass, cost in flows:
+            for _ in range(mass):
+                carried[next(own[source])] = next(left[target]), cost
+        return carried
+
+    def _carried_runs(self, carried: Mapping[int, tuple[int, float]]) -> Iterable[Carried]:
+        """Yield runs: neighbouring units that are carried to neighbouring units of one part, all at a cost or none."""
+        spans, others, owner = self._own.spans, self._sources.spans, self._sources.owner
+
+        def go_on(one: int, other: int) -> bool:
+            here, there = carried[one][0], carried[other][0]
+            is_next = other == one + 1 and there == here + 1 and bool(carried[one][1]) == bool(carried[other][1])
+            return is_next and owner[here] == owner[there] and others[here].part == others[there].part
+
+        for run in runs(sorted(carried), go_on):
+            first, last = carried[run[0]][0], carried[run[-1]][0]
+            cost = sum(carried[place][1] for place in run) / len(run)
+            key, source = self._sources.keys[owner[first]], joined(others[first], others[last])
+            yield Carried(joined(spans[run[0]], spans[run[-1]]), key, source, len(run), cost)
+
+    def _uncovered_runs(self, uncovered: Sequence[int]) -> Iterable[Uncovered]:
+        spans, reasons = self._own.spans, {place: self._reason(self._own.units[place].key) for place in uncovered}
+        for run in runs(uncovered, lambda one, other: other == one + 1 and reasons[one] == reasons[other]):
+            yield Uncovered(joined(spans[run[0]], spans[run[-1]]), len(run), reasons[run[0]])
+
+    def _reason(self, key: UnitKey) -> Reason:
+        """Return why a unit is not covered."""
+        kind, value, negated = key
+        if self._starts[self._number[key]] < self._starts[self._number[key] + 1]:
+            return "used"
+        if kind not in ("word", "name"):
+            return "value"
+        if (kind, value, not negated) in self._sources.number:
+            return "polarity"
+        return "far" if kind == "word" and self._embedding.known([value])[0] else "unknown"
+
+
+def runs(places: Iterable[int], go_on: Callable[[int, int], bool]) -> Iterable[list[int]]:
+    """Yield runs of increasing `places`; `go_on` says of two neighbours whether they are in one run."""
+    run: list[int] = []
+    for place in places:
+        if run and not go_on(run[-1], place):
+            yield run
+            run = []
+        run.append(place)
+    if run:
+        yield run

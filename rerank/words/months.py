@@ -1,0 +1,26 @@
+"""The names of months, as dates write them."""
+
+from functools import cache
+
+_NAMES = {
+    "en": "January February March April May June July August September October November December",
+    "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+}
+_SHORT = {
+    "en": "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec",
+    "de": "Jan Feb Mär Apr Mai Jun Jul Aug Sep Okt Nov Dez",
+}
+_OTHERS = {"en": {"Sept": 9}, "de": {"Jänner": 1, "Sept": 9}}
+
+
+@cache
+def months_of(language: str) -> dict[str, int]:
+    """Return the number of each name of a month, 1 to 12, in a language, a code; English names for other languages.
+
+    Names have the case in which they are written: `may` is a verb.
+    """
+    code = language if language in _NAMES else "en"
+    names = {name: i for some in (_NAMES, _SHORT) for i, name in enumerate(some.get(code, "").split(), start=1)}
+    return names | _OTHERS.get(code, {}) | {name.upper(): i for name, i in names.items() if len(name) > 3}

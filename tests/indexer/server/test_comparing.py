@@ -1,0 +1,63 @@
+"""Comparisons over HTTP are those of the library, also through the client."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from moverank import Collection, Document, Evidence, Part, Reranker, UnknownKey, UsageError
+from moverank.indexer.server.client import RemoteCollection
+from tests.indexer.server.running import RunningServer
+
+CLAIM = "The dog drinks wine. A late train in 2020."
+SOURCES: list[Any] = ["A cat and cheese, no wine", {"title": "Train", "text": "the bus of 12 March 2020"}]
+
+
+def test_the_answer_is_that_of_the_library(server: RunningServer, pets: Path) -> None:
+    answer = server.ask("/collections/pets/compare", {"claim": CLAIM, "sources": SOURCES}).json
+    expected = Reranker.load(pets).evidence(CLAIM, SOURCES)
+    assert Evidence.from_dict(answer) == expected
+    assert answer["sources"] == ["0", "1"]
+    assert answer["revision"] >= 1
+    changed = server.ask("/collections/pets/changes", {"old": CLAIM, "new": "A late bus. " + CLAIM}).json
+    assert changed.items() >= Reranker.load(pets).changes(CLAIM, "A late bus. " + CLAIM).to_dict().items()
+
+
+def test_stored_documents_are_sources(server: RunningServer, pets: Path) -> None:
+    answer = server.ask("/collections/pets/compare", {"claim": CLAIM, "keys": ["t1", "t2"]}).json
+    with Collection.open(pets) as collection:
+        assert Evidence.from_dict(answer) == collection.compare(CLAIM, ["t1", "t2"])
+    assert answer["sources"] == ["t1", "t2"]
+
+
+def test_the_client_returns_the_same(server: RunningServer, pets: Path) -> None:
+    remote, reranker = RemoteCollection(server.url, "pets", None), Reranker.load(pets)
+    document = Document("", "Train", (Part("the bus of 12 March 2020"),))
+    assert remote.evidence(CLAIM, [document], tau=0.5) == reranker.evidence(CLAIM, [document], 0.5)
+    assert remote.changes(CLAIM, document) == reranker.changes(CLAIM, document)
+    with pytest.raises(UnknownKey):
+        remote.evidence(CLAIM, keys=["gone"])
+    with pytest.raises(UsageError, match="at least one source"):
+        remote.evidence(CLAIM)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "sentence"),
+    [
+        ({"claim": CLAIM}, 422, "give at least one source"),
+        ({"claim": "the", "sources": ["dog"]}, 422, "the claim has no word to compare"),
+        ({"claim": CLAIM, "keys": ["gone"]}, 404, "gone"),
+        ({"claim": CLAIM, "sources": ["dog"], "tau": -1}, 422, "tau"),
+        ({"claim": CLAIM, "sources": ["dog"], "tua": 1}, 422, "tua is no field"),
+        ({"claim": CLAIM, "sources": ["dog"] * 1001}, 422, "at most 1000 sources"),
+        ({"claim": CLAIM, "sources": ["dog"], "keys": ["0"]}, 422, "is also the index of a text"),
+        ({"claim": CLAIM, "sources": ["dog " * 200_000, "cat " * 200_000]}, 413, "characters together"),
+        ({"claim": 5, "sources": ["dog"]}, 422, "claim"),
+    ],
+)
+def test_mistakes_have_a_status_and_a_sentence(
+    server: RunningServer, body: dict[str, Any], status: int, sentence: str
+) -> None:
+    reply = server.ask("/collections/pets/compare", body)
+    assert reply.status == status
+    assert sentence in reply.json["detail"]

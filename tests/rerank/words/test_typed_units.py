@@ -1,0 +1,226 @@
+"""Units of a text: each table has texts as people write them, with the units as they are meant."""
+
+from datetime import date
+from fractions import Fraction
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moverank.rerank.words.tokenizer import Tokenizer, tokenizer_of
+from moverank.rerank.words.typed_units import Unit, less_exact, units_of
+
+ENGLISH, GERMAN, FRENCH = (tokenizer_of("auto", code) for code in ("en", "de", "fr"))
+
+
+def _typed(text: str, tokenizer: Tokenizer = ENGLISH) -> list[tuple[str, str]]:
+    return [(one.kind, one.value) for one in units_of(text, tokenizer) if one.kind not in ("word", "name")]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("12", "12"),
+        ("1,000", "1000"),
+        ("1,234,567.50", "2469135/2"),
+        ("3.5", "7/2"),
+        ("3.50", "7/2"),
+        (".05", "1/20"),
+        ("p<.05", "1/20"),
+        ("-7", "-7"),
+        ("(\u22127)", "-7"),
+        ("5-7", "5"),
+        ("1e-5", "1/100000"),
+        ("2.5E3", "2500"),
+        ("three", "3"),
+        ("Twenty-one", "21"),
+        ("ninety nine", "99"),
+        ("two hundred", "200"),
+        ("3 million", "3000000"),
+        ("2.5 thousand", "2500"),
+        ("1.2.3", "1.2.3"),
+        ("COVID-19", "19"),
+        ("1499", "1499"),
+        ("2100", "2100"),
+    ],
+)
+def test_numbers_have_their_exact_value(text: str, value: str) -> None:
+    assert ("number", value) in _typed(text)
+
+
+@pytest.mark.parametrize("text", ["3rd", "p53", "one of them", "h1n1", "no one", "tension", "weight"])
+def test_other_words_are_no_numbers(text: str) -> None:
+    assert _typed(text) == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "value"),
+    [
+        (("1 kg", "1000 g", "1,000 grams", "1kg", "1000000 mg", "1\u00a0kg", "one kilogram"), "1000 g"),
+        (("12%", "12 %", "12 percent", "12 per cent", "twelve percent", "120\u2030"), "12 %"),
+        (("5 mg/kg", "5mg/kg", "0.005 g/kg"), "1/200000 g/g"),
+        (("90 km/h", "25 m/s"), "25 m/s"),
+        (("41 \u00b0F", "5 \u00b0C", "5\u00b0C", "5 \u00baC"), "5 \u00b0C"),
+        (("2 days", "48 hours", "48 h", "two days", "48-hour", "2-day"), "172800 s"),
+        (("2 years", "24 months", "two years"), "24 month"),
+        (("12 inches", "1 foot", "30.48 cm"), "381/1250 m"),
+        (("5 \u03bcg", "5 \u00b5g", "5 ug", "5 mcg"), "1/200000 g"),
+        (("$5 million", "5 million dollars", "5000000 USD"), "5000000 USD"),
+        (("1.5 GB", "1500 MB"), "1500000000 byte"),
+        (("3 mM", "3000 \u00b5M"), "3/1000 mol/l"),
+    ],
+)
+def test_quantities_are_the_same_in_any_unit(texts: tuple[str, ...], value: str) -> None:
+    for text in texts:
+        assert _typed(f"about {text} of it.") == [("quantity", value)], text
+
+
+def test_symbols_have_their_case_and_end_a_word() -> None:
+    assert _typed("5 mM") != _typed("5 mm")
+    assert _typed("5 MB") != _typed("5 mb")
+    assert _typed("5 kgx") == [("number", "5")]
+    assert _typed("5 apples") == [("number", "5")]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2020-03-12", "2020-03-12"),
+        ("12 March 2020", "2020-03-12"),
+        ("12th of March, 2020", "2020-03-12"),
+        ("March 12, 2020", "2020-03-12"),
+        ("Mar. 12th 2020", "2020-03-12"),
+        ("12.03.2020", "2020-03-12"),
+        ("March 2020", "2020-03"),
+        ("12 March", "--03-12"),
+        ("May 5", "--05-05"),
+        ("2020", "2020"),
+        ("1984", "1984"),
+    ],
+)
+def test_dates(text: str, value: str) -> None:
+    assert _typed(f"It was on {text} here") == [("date", value)]
+
+
+def test_what_is_no_date() -> None:
+    assert _typed("99.99.2020") != [("date", "2020-99-99")]
+    assert _typed("2,020") == [("number", "2020")]
+    assert _typed("2020 patients") == [("date", "2020")]
+    assert _typed("2020 mg") == [("quantity", "101/50 g")]
+    assert _typed("you may 5 times") == [("number", "5")]
+
+
+@given(st.dates(date(1500, 1, 1), date(2099, 12, 31)))
+def test_all_ways_of_writing_a_date_are_the_same(day: date) -> None:
+    written = (f"{day:%Y-%m-%d}", f"{day.day} {day:%B %Y}", f"{day:%B} {day.day}, {day:%Y}", f"{day:%d.%m.%Y}")
+    assert {tuple(_typed(one)) for one in written} == {(("date", day.isoformat()),)}
+    assert set(less_exact(day.isoformat())) == {f"{day:%Y}", f"{day:%Y-%m}", f"--{day:%m-%d}"}
+    assert less_exact(f"{day:%Y-%m}") == (f"{day:%Y}",)
+    assert less_exact(f"{day:%Y}") == less_exact(f"--{day:%m-%d}") == ()
+
+
+@given(st.integers(0, 10**9), st.integers(0, 6))
+def test_a_number_with_decimals_has_its_value_in_both_ways_of_writing(digits: int, places: int) -> None:
+    value = Fraction(digits, 10**places)
+    whole, rest = divmod(digits, 10**places)
+    decimals = f"{rest:0{places}}" if places else ""
+    english = f"({whole:,}{'.' * bool(places)}{decimals} x)"
+    german = f"({f'{whole:,}'.replace(',', '.')}{',' * bool(places)}{decimals} x)"
+    assert _typed(english)[0] == _typed(german, GERMAN)[0] == ("number", str(value))
+
+
+def test_commas_by_language() -> None:
+    assert _typed("3,5 kg und 1.000 Stück am 3. Mai 2020", GERMAN) == [
+        ("quantity", "3500 g"),
+        ("number", "1000"),
+        ("date", "2020-05-03"),
+    ]
+    assert _typed("le 3 mars 2020", FRENCH) == [("date", "2020-03-03")]
+    assert _typed("2.5 km", GERMAN) == [("quantity", "2500 m")]
+
+
+def _negated(text: str, tokenizer: Tokenizer = ENGLISH) -> list[str]:
+    return [one.value for one in units_of(text, tokenizer) if one.negated]
+
+
+@pytest.mark.parametrize(
+    ("text", "negated"),
+    [
+        ("It is not effective", ["effective"]),
+        ("It is effective", []),
+        ("It didn't work", ["work"]),
+        ("It didn\u2019t work", ["work"]),
+        ("They cannot reproduce results", ["reproduce", "results"]),
+        ("without severe side effects today", ["severe", "side", "effects"]),
+        ("not effective, but cheap", ["effective"]),
+        ("not effective (but cheap)", ["effective"]),
+        ("never.\n\nCheap food", []),
+        ("not only cheap food", []),
+        ("no doubt cheap", []),
+        ("neither cheap nor good", ["cheap", "good"]),
+        ("no more than 5 mg", []),
+        ("t effective", []),
+    ],
+)
+def test_a_negation_changes_the_words_after_it_in_its_clause(text: str, negated: list[str]) -> None:
+    assert _negated(text) == negated
+
+
+def test_negations_of_other_languages() -> None:
+    assert _negated("Das ist nicht wirksam", GERMAN) == ["wirksam"]
+    assert _negated("Ce n'est pas efficace", FRENCH) == ["efficace"]
+    assert _negated("not wirksam", GERMAN) == []
+    assert _negated("not valid", Tokenizer(language="ja")) == []
+
+
+def test_stop_words_and_negations_are_no_units() -> None:
+    assert [one.value for one in units_of("The cat is not on the mat of p53", ENGLISH)] == ["cat", "mat", "p53"]
+
+
+@given(st.text(st.sampled_from("ab1 ,.-'\u2019n/%$\u00b0Ckgmt\n2M\u0660\u00df\u4e2d"), max_size=60))
+def test_units_are_in_order_apart_and_where_they_say(text: str) -> None:
+    for tokenizer in (ENGLISH, GERMAN, tokenizer_of("none", "zh", vocabulary=["\u4e2d"])):
+        units = units_of(text, tokenizer)
+        assert all(0 <= one.start < one.end <= len(text) for one in units)
+        assert all(one.end <= other.start for one, other in pairwise(units))
+        words = {word for start, end, word in tokenizer.spans(text)}
+        assert all(one.value in words for one in units if one.kind in ("word", "name"))
+
+
+@given(st.lists(st.sampled_from(["cat", "5 mg", "not", "2020", "the", "dog", "1,000"]), max_size=8))
+def test_a_unit_does_not_depend_on_the_text_around_it_but_for_negations(words: list[str]) -> None:
+    def alone(word: str) -> list[tuple[str, str]]:
+        return [(one.kind, one.value) for one in units_of(word, ENGLISH)]
+
+    units = units_of("; ".join(words), ENGLISH)
+    assert [(one.kind, one.value) for one in units] == [key for word in words for key in alone(word)]
+    assert not any(one.negated for one in units)
+
+
+def test_a_unit_has_its_key() -> None:
+    assert Unit(0, 3, "word", "cat", negated=True).key == ("word", "cat", True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1" * 100_000,
+        "1." * 50_000 + "x",
+        "1,111" * 20_000 + "x",
+        "1,111," * 20_000 + "x",
+        "5 million " + "million " * 50_000,
+        "1e999 " * 10_000,
+        "." + "0" * 100_000 + "1",
+        "12" + " " * 100_000 + "May",
+        "12 of " * 20_000,
+        "May " * 20_000,
+        "twenty-" * 20_000,
+        "5" + "a" * 100_000 + "1",
+        "5 kg/" * 20_000,
+        "not " * 20_000,
+    ],
+)
+def test_odd_long_texts_take_linear_time(text: str) -> None:
+    units = units_of(text, ENGLISH)
+    assert all(one.value for one in units)
