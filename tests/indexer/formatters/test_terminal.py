@@ -18,7 +18,6 @@ from moverank.indexer.formatters.terminal import (
 )
 from moverank.rerank.distance.explain import Explanation, WhyNot
 from moverank.rerank.ranking import Flow, Hit, Percentile, Ranking
-from moverank.rerank.words.tokenizer import Tokenizer
 from tests.indexer.formatters.samples import COUNTS, FLOWS, HIT, MALICIOUS, RANKING, printed
 
 
@@ -42,7 +41,7 @@ def test_a_ranking_as_text() -> None:
 def test_a_percentile_is_shown_with_its_interval(percentile: Percentile, shown: str) -> None:
     hit = replace(HIT, percentile=percentile)
     assert printed(ranking_view(replace(RANKING, hits=(hit,)), 0.5)).splitlines()[0].endswith(f"[pets]  {shown}")
-    assert f">{shown}</span>" in ranking_page([("cat", replace(RANKING, hits=(hit,)))], Tokenizer())
+    assert f">{shown}</span>" in ranking_page([("cat", replace(RANKING, hits=(hit,)))])
 
 
 def test_all_flows_are_shown_on_request() -> None:
