@@ -1,7 +1,7 @@
 """Explains why a document is a hit, or why it is not."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -10,9 +10,9 @@ from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.search.candidates import is_candidate
 from moverank.indexer.search.document_words import DocumentWords
 from moverank.indexer.search.occurrences import (
+    Matches,
     Occurrence,
     highlights_of,
-    near_by_flows,
     same_words,
     spans_by_word,
     with_spans,
@@ -42,13 +42,17 @@ def explain_words(source: QueryWords, target: QueryWords) -> Explanation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredBag:
-    """A document to explain: its id, its segment and row there, the words of its bag, and their places if known."""
+    """A document to explain: its id, its segment and row there, the words of its bag.
+
+    `places` are those of its words, and `near` its words that are near to one of the query, if they are requested.
+    """
 
     id: int
     part: LiveSegment
     row: int
     words: QueryWords
     places: Sequence[Occurrence] = ()
+    near: Matches = field(default_factory=dict)
 
     @classmethod
     def of(cls, documents: DocumentWords, query: Query, key: str) -> "StoredBag":
@@ -65,7 +69,7 @@ def explain_document(search: Search, document: StoredBag, statistics: QueryStati
     """
     query = search.query
     _check_words(query, document)
-    explanation = _with_places(explain_words(query.words, document.words), query, document.places)
+    explanation = _with_places(explain_words(query.words, document.words), query, document)
     if query.ranking.plain is None and query.ranking.single_scorer is None:
         alone = Search(search.view, replace(query, k=1, depth=None, allowed=np.array([document.id])))
         own = alone.statistics()
@@ -77,11 +81,11 @@ def explain_document(search: Search, document: StoredBag, statistics: QueryStati
     return replace(explanation, unknown_words=query.words.unknown or (), ignored_words=query.words.ignored or ())
 
 
-def _with_places(explanation: Explanation, query: Query, places: Sequence[Occurrence]) -> Explanation:
+def _with_places(explanation: Explanation, query: Query, document: StoredBag) -> Explanation:
     """Return an explanation with the places of the words of both sides."""
-    flows = with_spans(explanation.flows, query.spans, spans_by_word(places))
-    same = same_words(query.spans, (word for _, word in places), query.ranking.rules)
-    return replace(explanation, flows=flows, highlights=highlights_of(places, {**near_by_flows(flows), **same}))
+    flows = with_spans(explanation.flows, query.spans, spans_by_word(document.places))
+    same = same_words(query.spans, (word for _, word in document.places), query.ranking.rules)
+    return replace(explanation, flows=flows, highlights=highlights_of(document.places, {**document.near, **same}))
 
 
 def _check_words(query: Query, document: StoredBag) -> None:

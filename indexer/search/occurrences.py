@@ -133,7 +133,8 @@ def highlights_in(snippet: str, parts: Sequence[str], highlights: Iterable[Highl
     first = 2 * snippet.startswith("… ")
     shown = snippet[first:].removesuffix(" …")
     text, starts = "\n".join(parts), [0, *accumulate(len(part) + 1 for part in parts)]
-    place = re.search(r"\s+".join(map(re.escape, shown.split())), text) if shown else None
+    rest = "" if first + len(shown) < len(snippet) else r"(?=\s*\Z)"  # a short text may be part of an earlier word
+    place = re.search(r"\s+".join(map(re.escape, shown.split())) + rest, text) if shown else None
     if place is None:
         return ()
     origins = [piece.start() for piece in _PIECE.finditer(text, *place.span())]

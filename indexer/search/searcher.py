@@ -25,7 +25,14 @@ from moverank.indexer.search.explanations import StoredBag, explain_document, ex
 from moverank.indexer.search.grouping import check_not_by_share, check_not_grouped, grouped, ranking_or_problem
 from moverank.indexer.search.hits import StoredHits, ranking_of
 from moverank.indexer.search.locating import Locator, stored_factors, stored_texts
-from moverank.indexer.search.occurrences import Occurrence, WordSpans, occurrences, spans_by_word, with_spans
+from moverank.indexer.search.occurrences import (
+    Occurrence,
+    WordSpans,
+    near_by_vectors,
+    occurrences,
+    spans_by_word,
+    with_spans,
+)
 from moverank.indexer.search.pairs import (
     FoundPairs,
     Neighbours,
@@ -368,10 +375,14 @@ class Searcher:
     def stored(self, query: Query, key: str) -> StoredBag:
         """Return the stored document `key` as it is explained for a query; UnknownKey if there is none.
 
-        It has the places of its words if the query has those of its own.
+        It has the places of its words, and near ones, if the query has the places of its own.
         """
         document = StoredBag.of(self._files.documents, query, key)
-        return replace(document, places=self._places(document.id)) if query.spans else document
+        if not query.spans:
+            return document
+        places = self._places(document.id)
+        near = near_by_vectors(query.spans, (word for _, word in places), self._embedding)
+        return replace(document, places=places, near=near)
 
     def _places(self, id_: int) -> list[Occurrence]:
         """Return the words of a stored document with their places."""

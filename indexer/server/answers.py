@@ -54,9 +54,15 @@ class SpanObject(TypedDict):
 
 
 @_described
-class HighlightObject(SpanObject):
+class HighlightObject(TypedDict):
     """A place where a word of the query stands, or one near to it."""
 
+    part: int | None
+    """The number of the part, counting from 0; null: the title."""
+    start: int
+    """The first code point."""
+    end: int
+    """The code point after the last one."""
     word: str
     """The word as it is compared."""
     source: str
