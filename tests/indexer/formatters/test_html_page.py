@@ -78,7 +78,7 @@ def test_a_page_of_hits_is_well_formed_and_loads_nothing() -> None:
 
 def test_the_words_of_the_query_are_marked() -> None:
     dog, kitten = Highlight(None, 0, 3, "dog", "dog", 0.0), Highlight(1, 9, 15, "kitten", "cat", 0.1)
-    about = {"snippet": "a kitten, a train", "snippet_highlights": (replace(kitten, start=2, end=8),)}
+    about: dict[str, Any] = {"snippet": "a kitten, a train", "snippet_highlights": (replace(kitten, start=2, end=8),)}
     hits = (
         Hit("d", 0.1, "Dog", highlights=(dog, kitten), **about),
         Hit("dog", 0.2, text=" A\n\nWow, one kitten", highlights=(kitten,), part_starts=(0, 4)),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank import Collection, Document, Embedding, Part, Rejection, Reranker, Settings
+from moverank import Collection, Document, Embedding, Part, Rejection, Reranker, SearchOptions, Settings
 from moverank.indexer.ranked_texts import ranked_texts, whole_texts
 from moverank.indexer.reading import read_documents, read_threads
 from moverank.indexer.search.hits import snippet
@@ -237,8 +237,8 @@ def test_only_the_first_candidates_have_highlights(collection: Collection) -> No
 
 def test_a_grouped_search_has_places(collection: Collection) -> None:
     collection.index([document(f"d{i}", "ant bee", label=str(i % 2)) for i in range(6)])
-    for options in ({}, {"depth": 4}):
-        hits = collection.search("ant", group_by="label", highlight=True, passage=3, k=2, **options).hits
+    for depth in (None, 4):
+        hits = collection.search("ant", group_by="label", highlight=True, passage=3, k=2, depth=depth).hits
         assert len(hits) == 2
         assert all(hit.highlights and hit.passage for hit in hits)
 
@@ -252,10 +252,10 @@ def test_a_short_snippet_is_not_looked_for_within_the_title() -> None:
 
 def test_the_size_of_places_is_limited(collection: Collection) -> None:
     collection.index([document("d", "ant bee " * 50)])
-    for fields in ({"highlight": True}, {"explained": True}):
-        assert collection.search("ant", most_characters=20_000, **fields).hits
+    for options in (SearchOptions(highlight=True), SearchOptions(explained=True)):
+        assert collection.search("ant", options, most_characters=20_000).hits
         with pytest.raises(TooLarge, match="request fewer hits"):
-            collection.search("ant", most_characters=2_000, **fields)
+            collection.search("ant", options, most_characters=2_000)
 
 
 @given(st.lists(st.text("ab \n.é", max_size=20), min_size=1, max_size=3))
