@@ -84,7 +84,7 @@ def explain_document(search: Search, document: StoredBag, statistics: QueryStati
 def _with_places(explanation: Explanation, query: Query, document: StoredBag) -> Explanation:
     """Return an explanation with the places of the words of both sides."""
     flows = with_spans(explanation.flows, query.spans, spans_by_word(document.places))
-    same = same_words(query.spans, (word for _, word in document.places), query.ranking.rules)
+    same = same_words(query.spans, (one.word for one in document.places), query.ranking.rules)
     return replace(explanation, flows=flows, highlights=highlights_of(document.places, {**document.near, **same}))
 
 

@@ -43,7 +43,8 @@ def stored_factors(reader: Reader, view: View, query: Query) -> FactorsOf:
     """Return the function of the factors of words that are stored."""
 
     def factors(words: Sequence[str]) -> NDArray[np.float64] | None:
-        stored = {word.word: word.id for word in reader.words(words)}
+        by_id = query.ranking.weights == "tfidf"  # vectors determine other factors
+        stored = {word.word: word.id for word in reader.words(words)} if by_id else {}
         ids = np.array([stored.get(word, 0) for word in words], np.int64)
         return view.factors.of(query.ranking.weights, ids, words)
 
@@ -91,11 +92,11 @@ class Locator:
         if not self.options.highlight:
             return {}, {}
         own, ranking = self.query.spans, self.query.ranking
-        same = same_words(own, (word for found in places for _, word in found), ranking.rules)
+        same = same_words(own, (one.word for found in places for one in found), ranking.rules)
         without_flows = [found for hit, found in zip(hits, places, strict=True) if not hit.flows]
         if not ranking.compares_vectors:
             return same, {}
-        return same, near_by_vectors(own, (word for found in without_flows for _, word in found), self.embedding)
+        return same, near_by_vectors(own, (one.word for found in without_flows for one in found), self.embedding)
 
     def _located(self, hit: Hit, texts: RankedTexts, places: Sequence[Occurrence], same: Matches, near: Matches) -> Hit:
         parts = [text for _, text in title_and_parts(texts)[1]]

@@ -23,9 +23,11 @@ _PIECE = re.compile(r"\S+")
 
 
 class Occurrence(NamedTuple):
-    """A place in a document where a word stands."""
+    """A place in a document where a word stands: the fields of a `Span`, and the word."""
 
-    span: Span
+    part: int | None
+    start: int
+    end: int
     word: str
 
 
@@ -36,10 +38,10 @@ def occurrences(texts: RankedTexts, tokenizer: Tokenizer) -> Iterator[Occurrence
     """
     title, _ = title_and_parts(texts)
     for start, end, word in tokenizer.spans(title):
-        yield Occurrence(Span(None, start, end), word)
+        yield Occurrence(None, start, end, word)
     for number, words in enumerate(words_of_parts(texts, tokenizer)):
         for start, end, word in words:
-            yield Occurrence(Span(number, start, end), word)
+            yield Occurrence(number, start, end, word)
 
 
 def words_of_parts(texts: RankedTexts, tokenizer: Tokenizer) -> Iterator[list[tuple[int, int, str]]]:
@@ -54,8 +56,8 @@ def words_of_parts(texts: RankedTexts, tokenizer: Tokenizer) -> Iterator[list[tu
 def spans_by_word(found: Iterable[Occurrence]) -> WordSpans:
     """Return the places of each word."""
     spans = dict[str, list[Span]]()
-    for span, word in found:
-        spans.setdefault(word, []).append(span)
+    for part, start, end, word in found:
+        spans.setdefault(word, []).append(Span(part, start, end))
     return {word: tuple(own) for word, own in spans.items()}
 
 
@@ -123,9 +125,7 @@ def _terms(words: Sequence[str], rule: str) -> Iterator[tuple[str, str]]:
 
 def highlights_of(found: Iterable[Occurrence], matches: Matches) -> tuple[Highlight, ...]:
     """Return the places of words that match a word of the query, in their order."""
-    return tuple(
-        Highlight(span.part, span.start, span.end, word, *matches[word]) for span, word in found if word in matches
-    )
+    return tuple(Highlight(*one, *matches[one.word]) for one in found if one.word in matches)
 
 
 def highlights_in(snippet: str, parts: Sequence[str], highlights: Iterable[Highlight]) -> tuple[Highlight, ...]:

@@ -17,6 +17,7 @@ from moverank.rerank.bags.weights import weigh
 from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.ranking import Passage
+from moverank.rerank.runtime.thread_pool import single_threaded
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.sentences import sentence_ends
 from moverank.rerank.words.tokenizer import Tokenizer
@@ -81,7 +82,8 @@ def nearest_passage(
     ids = np.array([id_ for _, own in compared for id_ in own], np.int32)
     counts = packed_rows(rows, ids, np.zeros_like(ids), np.ones_like(ids), len(compared))
     bags = weigh(counts, factors=factors(names))
-    found = nearest(_over(number, query), bags, vectors, 1)
+    with single_threaded():  # there are few windows
+        found = nearest(_over(number, query), bags, vectors, 1)
     part, start, end, _ = compared[int(found.rows[0])][0]
     text = title_and_parts(texts)[1][part][1][start:end]
     return Passage(part, start, end, text, float(found.distances[0]), len(compared))

@@ -381,7 +381,7 @@ class Searcher:
         if not query.spans:
             return document
         places = self._places(document.id)
-        near = near_by_vectors(query.spans, (word for _, word in places), self._embedding)
+        near = near_by_vectors(query.spans, (one.word for one in places), self._embedding)
         return replace(document, places=places, near=near)
 
     def _places(self, id_: int) -> list[Occurrence]:

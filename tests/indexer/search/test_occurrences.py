@@ -14,7 +14,7 @@ from moverank import Collection, Document, Embedding, Part, Rejection, Reranker,
 from moverank.indexer.ranked_texts import ranked_texts, whole_texts
 from moverank.indexer.reading import read_documents, read_threads
 from moverank.indexer.search.hits import snippet
-from moverank.indexer.search.occurrences import Match, highlights_in, highlights_of, occurrences
+from moverank.indexer.search.occurrences import Match, Occurrence, highlights_in, highlights_of, occurrences
 from moverank.rerank.errors import TooLarge
 from moverank.rerank.ranking import Highlight, Hit, Ranking, Span
 from moverank.rerank.words.languages import CODES
@@ -36,13 +36,13 @@ SCRIPTS = {
 }
 
 
-def _check(text: str, span: Span, word: str, tokenizer: Tokenizer) -> None:
+def _check(text: str, place: Occurrence, tokenizer: Tokenizer) -> None:
     """Check that the text at a place is the word: split alone it is that, or, of a part of a run, folds to it."""
-    piece = text[span.start : span.end]
+    piece = text[place.start : place.end]
     assert piece
     alone = [one for _, _, one in tokenizer.spans(piece)]
     joined = "".join(Tokenizer(language=tokenizer.language).words(piece))
-    assert alone == [word] or joined == word.replace("_", "") or tokenizer.segmentation != "whole"
+    assert alone == [place.word] or joined == place.word.replace("_", "") or tokenizer.segmentation != "whole"
 
 
 @pytest.mark.parametrize("language", SCRIPTS)
@@ -52,12 +52,12 @@ def test_places_of_each_script_are_its_words(language: str) -> None:
     for tokenizer in (tokenizer_of("none", code), Tokenizer(language=code)):
         one = document("d", "x", f"{text}\n{text}")
         found = list(occurrences(whole_texts(one), tokenizer))
-        assert Counter(word for _, word in found) == tokenizer.count("x") + tokenizer.count(f"{text}\n{text}")
-        for span, word in found:
-            assert span.part in (0, 1)
+        assert Counter(one.word for one in found) == tokenizer.count("x") + tokenizer.count(f"{text}\n{text}")
+        for place in found:
+            assert place.part in (0, 1)
             if tokenizer.segmentation == "whole":
-                _check(one.parts[span.part or 0].text, span, word, tokenizer)
-        ends = [(span.part, span.start, span.end) for span, _ in found]
+                _check(one.parts[place.part or 0].text, place, tokenizer)
+        ends = [place[:3] for place in found]
         assert ends == sorted(ends)
 
 
@@ -70,10 +70,10 @@ def test_places_are_those_of_the_words_that_count(title: str, texts: list[str], 
     texts = [f"{title} {texts[0]}", *texts[1:]] if texts else []
     one = Document("d", title, tuple(Part(text, rank) for rank, text in enumerate(texts)))
     found = list(occurrences(whole_texts(one), tokenizer))
-    for span, word in found:
-        _check(title if span.part is None else texts[span.part], span, word, tokenizer)
+    for place in found:
+        _check(title if place.part is None else texts[place.part], place, tokenizer)
     counted = sum((tokenizer.count(text) for _, text in ranked_texts(one)), Counter[str]())
-    places = Counter(word for _, word in found)
+    places = Counter(one.word for one in found)
     assert not counted - places
     assert set(places) == set(counted)  # a repeated title has more places, but no other words
 
@@ -82,14 +82,17 @@ def test_a_title_that_does_not_count_has_no_places() -> None:
     parts = (Part("ant"), Part("bee", 1))
     for counts, expected in ((True, [None, 0, 1]), (False, [0, 1])):
         found = occurrences(whole_texts(Document("d", "gnu", parts, title_counts=counts)), Tokenizer())
-        assert [span.part for span, _ in found] == expected
+        assert [one.part for one in found] == expected
 
 
 def test_the_words_of_a_repeated_title_have_places_in_both() -> None:
     one = Document("d", "New York", (Part("new york, City"),))
     tokenizer = tokenizer_of("none", "en", phrases=["new_york", "york_city"])
-    found = [(span.part, span.start, span.end, word) for span, word in occurrences(whole_texts(one), tokenizer)]
-    assert found == [(None, 0, 8, "new_york"), (0, 0, 8, "new_york"), (0, 10, 14, "city")]
+    assert list(occurrences(whole_texts(one), tokenizer)) == [
+        (None, 0, 8, "new_york"),
+        (0, 0, 8, "new_york"),
+        (0, 10, 14, "city"),
+    ]
 
 
 def _text_of(one: Document, span: Span | Highlight) -> str:
