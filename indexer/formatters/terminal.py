@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
@@ -83,17 +83,24 @@ def ranking_view(ranking: Ranking, seconds: float, *, flows: bool = False) -> Re
 
 def _title(hit: Hit) -> Text:
     """Return the title of a hit in bold, or its key; words of the query are underlined."""
-    name, shown = isolated(hit.title or hit.key), _marked(marked_title(hit))
+    name, shown = isolated(hit.title or hit.key), _marked(marked_title(hit), printable)
     start = name.find(shown.plain)
     return Text.assemble(name[:start], shown, name[start + len(shown.plain) :], style="bold")
 
 
-def _marked(pieces: Segments) -> Text:
-    """Return a text whose words of the query are bold and underlined; words near to one are fainter."""
+def _lines(text: str) -> str:
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def _marked(pieces: Segments, shown: Callable[[str], str] = _lines) -> Text:
+    """Return a text whose words of the query are bold and underlined; words near to one are fainter.
+
+    `shown` makes the pieces printable.
+    """
     text = Text()
     for piece, mark in pieces:
         style = "" if mark is None else _NEAR if mark.cost else _SAME
-        text.append("\n".join(map(printable, piece.split("\n"))), style)
+        text.append(shown(piece), style)
     return text
 
 

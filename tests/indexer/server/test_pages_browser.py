@@ -515,7 +515,7 @@ def test_everything_is_reached_by_keyboard(page: Page) -> None:
     page.keyboard.press("Tab")
     expect(page.locator("#results > .near summary")).to_be_focused()
     page.keyboard.press("Enter")  # what the notes of marked words say to those who can point at them
-    expect(page.locator("#results > .near li").first).to_have_text(re.compile("^warm near hot, cost "))
+    expect(page.locator("#results > .near li").first).to_have_text(re.compile("^cheese near mains, cost "))
     page.keyboard.press("Tab")
     expect(page.locator(".hit h3 a").first).to_be_focused()
     outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
