@@ -125,7 +125,8 @@ def test_places_count_in_the_size_of_an_answer(pets: Path, server: RunningServer
     with Collection.open(pets) as collection:
         hit = collection.search("dog", k=1, highlight=True, full=True).hits[0]
         assert hit.text is not None
-        size = len(hit.text) + 100 * (len(hit.highlights) + len(hit.snippet_highlights))
+        between = 2 * (len(hit.part_starts) - 1)  # the empty lines between parts
+        size = len(hit.text) - between + 100 * (len(hit.highlights) + len(hit.snippet_highlights))
         assert collection.search("dog", k=1, highlight=True, full=True, most_characters=size).hits
         with pytest.raises(TooLarge):
             collection.search("dog", k=1, highlight=True, full=True, most_characters=size - 1)

@@ -92,7 +92,7 @@ def test_a_pipeline_is_stored_and_loaded(vectors_file: Path) -> None:
     again = Pipeline.loads(stored, allowed_modules=[MODULE])
     assert again.to_dict() == pipeline.to_dict()
     assert again.to_dict()["components"]["moverank"]["init_parameters"] == {
-        "path": str(vectors_file), "top_k": 2, "rank": "wmd", "keep_rest": True
+        "path": str(vectors_file), "top_k": 2, "rank": "wmd", "keep_rest": True, "highlight": False
     }  # fmt: skip
     inputs = {"moverank": {"query": world.QUERY, "documents": _documents()}}
     assert _ids(again.run(inputs)["moverank"]) == _ids(pipeline.run(inputs)["moverank"])
