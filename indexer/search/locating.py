@@ -67,6 +67,8 @@ class Locator:
 
     def of_stored(self, reader: Reader, ids: Sequence[int], hits: Sequence[Hit]) -> tuple[Hit, ...]:
         """Return the hits completed, whose documents have the `ids` (n,); texts are read some at a time."""
+        if not (self.options.highlight or self.options.passage or any(hit.flows for hit in hits)):
+            return tuple(hits)
         found = list[Hit]()
         for start in range(0, len(ids), _BATCH):
             some = ids[start : start + _BATCH]
@@ -76,8 +78,8 @@ class Locator:
 
     def located(self, hits: Sequence[Hit], texts: Sequence[RankedTexts]) -> Iterator[Hit]:
         """Yield the hits completed, whose documents have the `texts` (n,)."""
-        is_placed = self.options.explained or self.options.highlight
-        places = [self._places(own) if is_placed else [] for own in texts]
+        placed = (self.options.highlight or hit.flows for hit in hits)
+        places = [self._places(own) if needed else [] for own, needed in zip(texts, placed, strict=True)]
         same, near = self._matches(hits, places)
         for hit, own, found in zip(hits, texts, places, strict=True):
             check_time()
