@@ -593,14 +593,16 @@ class Collection(Face, StoredDocuments):
         gamma: float | None = None,
         *,
         full: bool = False,
+        highlight: bool = False,
+        passage: int | None = None,
     ) -> "Ranking":
         """Rank stored documents, the candidates of another engine, by their stored words: no text is read.
 
         All candidates are returned, as by `Reranker.rank`, which has the same options; with `full`, their whole texts
-        are read and returned, too. A key that the collection lacks comes last, as `wordless`; UnknownKey if it lacks
-        all keys.
+        are read and returned, too. `highlight` and `passage` read the texts of the first `k`. A key that the collection
+        lacks comes last, as `wordless`; UnknownKey if it lacks all keys.
         """
-        options = SearchOptions(rank=rank, gamma=gamma, full=full)
+        options = SearchOptions(rank=rank, gamma=gamma, full=full, highlight=highlight, passage=passage)
         return self._states.run(lambda state: state.searcher.rerank(query, keys, k, scores, options))
 
     def compare(self, claim: QueryText, keys: Iterable[str], tau: float | None = None) -> "Evidence":
@@ -627,12 +629,14 @@ class Collection(Face, StoredDocuments):
         gamma: float | None = None,
         *,
         full: bool = False,
+        highlight: bool = False,
+        passage: int | None = None,
     ) -> "Iterator[Ranking]":
         """Rank the documents `keys` of each of many queries, in order, faster than one by one; see `rerank`.
 
         A query that cannot be ranked has a `problem`, and its candidates in the order given, as wordless.
         """
-        options = SearchOptions(rank=rank, gamma=gamma, full=full)
+        options = SearchOptions(rank=rank, gamma=gamma, full=full, highlight=highlight, passage=passage)
         given = (items(name, value) for name, value in (("queries", queries), ("keys", keys), ("scores", scores)))
         tasks = ((query, own, known) for query, own, known in zip(*given, strict=False))
         return self._states.run_many(lambda state: state.searcher.rerank_many(tasks, k, options), options)

@@ -4,10 +4,12 @@ Metadata are JSON values: functions check that they can be stored, and return th
 """
 
 import json
+import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import islice
 from math import isfinite
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
@@ -15,6 +17,8 @@ from typing import Any, NamedTuple
 Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
 Metadata = Mapping[str, Value]
 
+
+_WORD = re.compile(r"\S+")
 
 STREAM = "-"
 """Standard input as a source."""
@@ -183,11 +187,11 @@ TITLE_WEIGHT = 3
 
 def begins_with_title(text: str, title: str) -> bool:
     """Return whether the text begins with the title, case ignored, followed by no further letter or digit."""
-    return rest_after_title(text, title) is not None
+    return title_end(text, title) is not None
 
 
-def rest_after_title(text: str, title: str) -> str | None:
-    """Return the text after the title at its beginning; None if the text does not begin with the title.
+def title_end(text: str, title: str) -> int | None:
+    """Return the position after the title at the beginning of the text; None if the text does not begin with it.
 
     Case and the amount of white space do not matter.
     """
@@ -195,26 +199,33 @@ def rest_after_title(text: str, title: str) -> str | None:
     if not words or text.lstrip()[:1].casefold()[:1] != words[0][0].casefold()[:1]:  # most texts: they are not split
         return None
     folded = " ".join(words)
-    *first, rest = [*text.split(None, len(words)), ""][: len(words) + 1]
-    start = " ".join(first)
+    first = list(islice(_WORD.finditer(text), len(words)))
+    start = " ".join(found[0] for found in first)
     begins = start[: len(folded)].casefold() == folded.casefold() and not start[len(folded) : len(folded) + 1].isalnum()
-    return f"{start[len(folded) :]} {rest}" if begins else None
+    return first[-1].end() - max(0, len(start) - len(folded)) if begins else None
 
 
 def counted_texts(title: str, parts: Sequence[tuple[int, str]]) -> list[str]:
     """Return the texts of `parts` (rank, text) whose words are counted in addition to the title's.
 
-    If the first part has rank 0 and begins with the title, the title is cut off there: it must not count twice.
+    They begin at the positions of `counted_from`.
     """
     texts = [text for _, text in parts]
-    rest = rest_after_title(texts[0], title) if title and parts and parts[0][0] == 0 else None
-    return texts if rest is None else [rest, *texts[1:]]
+    return [texts[0][counted_from(title, parts) :], *texts[1:]] if texts else texts
+
+
+def counted_from(title: str, parts: Sequence[tuple[int, str]]) -> int:
+    """Return the position from which the first of `parts` (rank, text) is counted in addition to the title.
+
+    If it has rank 0 and begins with the title, that is the end of the title, which must not count twice.
+    """
+    return title_end(parts[0][1], title) or 0 if title and parts and parts[0][0] == 0 else 0
 
 
 def without_title(text: str, title: str) -> str:
     """Return the text without the title at its beginning, even if the title is repeated."""
-    while (rest := rest_after_title(text, title)) is not None:
-        text = rest.strip()
+    while (end := title_end(text, title)) is not None:
+        text = text[end:].strip()
     return text
 
 

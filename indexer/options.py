@@ -54,14 +54,19 @@ class SearchOptions:
 
     `full`: include the whole text of each hit, `Hit.text`.
 
+    `highlight`: each hit has the places in its texts where the words of the query stand, and words near to one.
+
+    `passage`: each hit has the window of up to so many words that is nearest to the query, proven to be among all
+    windows of the document. None: no passage.
+
     `group_by`: only the best hit of each value of this field, label or metadata; documents without it are groups of
     their own. The manual's page `search` has the details. None: all hits.
 
     `budget`: time limit in seconds. A search that reaches it returns the hits found so far, and
     `Ranking.largest_error` is an upper bound of their error. None: no limit.
 
-    `most_characters`: the largest size of the hits' texts (`full`) and flows (`explained`), of which each word counts
-    100 characters; TooLarge for more. None: no limit.
+    `most_characters`: the largest size of the hits' texts (`full`), flows (`explained`), of which each word counts 100
+    characters and each span 40, and highlights, of which each counts 100; TooLarge for more. None: no limit.
 
     `stop`: called often while distances are computed, in any thread; once it returns True, the search ends as if its
     budget were used up, or by OutOfTime while percentiles are computed.
@@ -78,6 +83,8 @@ class SearchOptions:
     percentile: bool = False
     explained: bool = False
     full: bool = False
+    highlight: bool = False
+    passage: int | None = None
     group_by: str | None = None
     budget: float | None = None
     stop: Callable[[], bool] | None = None
@@ -127,6 +134,11 @@ class SearchOptions:
         return self.percentile or self.largest_share < inf
 
     @property
+    def is_located(self) -> bool:
+        """Return whether hits have places in the texts of their documents: of flows, highlights or a passage."""
+        return self.explained or self.highlight or self.passage is not None
+
+    @property
     def ranking(self) -> str | None:
         """Return the ranking, by either of its names; UsageError if both are given."""
         from moverank.indexer.errors import UsageError  # as above
@@ -149,6 +161,7 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
     checks: dict[str, Callable[[Any], Any]] = {
         "k": partial(arguments.whole_number, "k"),
         "depth": partial(arguments.whole_number, "depth"),
+        "passage": partial(arguments.whole_number, "passage"),
         "most_characters": partial(arguments.whole_number, "most_characters"),
         "rank": partial(arguments.text, "rank"),
         "distance": partial(arguments.text, "distance"),

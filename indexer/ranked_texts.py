@@ -1,6 +1,6 @@
 """The texts of documents and queries by rank, as their words are counted."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from moverank.indexer.documents import Document, Part, begins_with_title, counted_texts
@@ -62,15 +62,30 @@ def vector_numbers(vector: Iterable[float]) -> tuple[float, ...]:
         raise QueryVectorError("the query's vector must be a list of numbers") from error
 
 
-def ranked_texts(document: Document) -> list[tuple[int, str]]:
-    """Return (rank, text) of the title, where its words count, with the rank `TITLE`, and of each part.
+RankedTexts = Sequence[tuple[int, str]]
+"""(rank, text) of the title, where its words count, with the rank `TITLE`, and of each part."""
 
-    A title at the beginning of the first part is cut off there: see `counted_texts`.
-    """
+
+def whole_texts(document: Document) -> RankedTexts:
+    """Return the title, where its words count, and the parts of a document, as they are stored."""
     title = document.title if document.title_counts else ""
-    ranks = [part.rank for part in document.parts]
-    texts = counted_texts(title, [(part.rank, part.text) for part in document.parts])
-    return [*([(TITLE, title)] if title.strip() else []), *zip(ranks, texts, strict=True)]
+    return [*([(TITLE, title)] if title.strip() else []), *((part.rank, part.text) for part in document.parts)]
+
+
+def ranked_texts(document: Document) -> RankedTexts:
+    """Return the texts of a document whose words count: a title at the beginning of the first part is cut off there.
+
+    See `counted_texts`.
+    """
+    title, parts = title_and_parts(whole_texts(document))
+    texts = counted_texts(title, parts)
+    own = [(TITLE, title)] if title else []
+    return [*own, *((rank, text) for (rank, _), text in zip(parts, texts, strict=True))]
+
+
+def title_and_parts(texts: RankedTexts) -> tuple[str, RankedTexts]:
+    """Return the title, empty if there is none that counts, and the parts."""
+    return (texts[0][1], texts[1:]) if texts and texts[0][0] == TITLE else ("", texts)
 
 
 def compared_passages(document: Document) -> list[tuple[int | None, str]]:
@@ -78,11 +93,9 @@ def compared_passages(document: Document) -> list[tuple[int | None, str]]:
 
     A title that does not count, or that is also the beginning of the first part, is left out.
     """
-    texts: list[tuple[int | None, str]] = list(enumerate(part.text for part in document.parts))
-    title = document.title if document.title_counts else ""
-    if not title.strip() or (texts and begins_with_title(texts[0][1], title)):
-        return texts
-    return [(None, title), *texts]
+    title, parts = title_and_parts(whole_texts(document))
+    known = not title or (parts and begins_with_title(parts[0][1], title))
+    return [*([] if known else [(None, title)]), *enumerate(text for _, text in parts)]
 
 
 def check_ranks(document: Document) -> None:

@@ -16,6 +16,9 @@ DISTANCES: tuple[Distance, ...] = ("wmd", "pwmd", "rwmd", "chamfer", "cover", "w
 AUTO_RANK = "auto"
 """As a query's ranking, the collection's own ranking; as a collection's setting, the best known ranking."""
 
+NEAR = 0.72
+"""A word is near if its cost is below this share of the typical one; an English word has about a dozen such words."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -28,13 +31,65 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """Mass moved between two words: `mass` in [0, 1], `cost` their distance, `share` the part of the total cost."""
+    """Mass moved between two words: `mass` in [0, 1], `cost` their distance, `share` the part of the total cost.
+
+    `source_spans` are the places of the word in the query, `target_spans` those in the document; empty where no text
+    was read.
+    """
 
     source: str
     target: str
     mass: float
     cost: float
     share: float
+    source_spans: tuple[Span, ...] = ()
+    target_spans: tuple[Span, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the flow as `search --json` prints it, without spans if there are none."""
+        values = {name: getattr(self, name) for name in ("source", "target", "mass", "cost", "share")}
+        if self.source_spans or self.target_spans:
+            values["source_spans"] = [asdict(span) for span in self.source_spans]
+            values["target_spans"] = [asdict(span) for span in self.target_spans]
+        return values
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Flow":
+        """Return the flow whose `to_dict` is `values`; KeyError and TypeError for anything else."""
+        spans = {
+            name: tuple(Span(**span) for span in values.get(name, ())) for name in ("source_spans", "target_spans")
+        }
+        return cls(**{**values, **spans})
+
+
+@dataclass(frozen=True, slots=True)
+class Highlight:
+    """A place in a document where a word of the query stands, or one near to it; `part`, `start`, `end`: see `Span`."""
+
+    part: int | None
+    start: int
+    end: int
+    word: str
+    """The word as it is compared."""
+    source: str
+    """The word of the query."""
+    cost: float
+    """The distance of the two words; 0 for the same word, and for one that a scorer counts as the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The window of a document nearest to the query; `part`, `start`, `end`: see `Span`."""
+
+    part: int
+    start: int
+    end: int
+    text: str
+    """The text of the window."""
+    distance: float
+    """The distance of the window from the query: none of the document's windows is nearer."""
+    windows: int
+    """The number of windows that were compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +161,14 @@ class Hit:
     """The share of each term in `total`, by `TermScale.part`; the shares add up to `total`."""
     percentile: Percentile | None = None
     """The share of the documents that rank above this one; None unless it was requested."""
+    highlights: tuple[Highlight, ...] = ()
+    """Where the query's words stand in title and parts, and words near to one; empty unless they were requested."""
+    snippet_highlights: tuple[Highlight, ...] = ()
+    """Those of the `highlights` that the snippet shows; their `start` and `end` count in the snippet."""
+    part_starts: tuple[int, ...] = ()
+    """Where each part begins in `text`; empty without highlights."""
+    passage: Passage | None = None
+    """The window nearest to the query; None unless it was requested, and if no window has a known word."""
 
     @property
     def score(self) -> float:
@@ -136,7 +199,14 @@ class Hit:
             values["percentile"] = asdict(self.percentile)
         if self.candidate is not None:
             values |= {"candidate": self.candidate, "exact": self.exact, "wordless": self.wordless}
-        return values | ({"flows": [asdict(flow) for flow in self.flows]} if self.flows else {})
+        if self.flows:
+            values["flows"] = [flow.to_dict() for flow in self.flows]
+        for name, found in (("highlights", self.highlights), ("snippet_highlights", self.snippet_highlights)):
+            if found:
+                values[name] = [asdict(one) for one in found]
+        if self.part_starts:
+            values["part_starts"] = list(self.part_starts)
+        return values | ({} if self.passage is None else {"passage": asdict(self.passage)})
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Hit":
@@ -149,7 +219,7 @@ class Hit:
             values["title"],
             values["label"],
             values["snippet"],
-            tuple(Flow(**flow) for flow in values.get("flows", ())),
+            tuple(Flow.from_dict(flow) for flow in values.get("flows", ())),
             float(values["score"]) if by_scorer or candidate is not None else None,
             tuple((name, nan if value is None else float(value)) for name, value in values.get("parts", {}).items()),
             total,
@@ -160,6 +230,10 @@ class Hit:
             values.get("text"),
             tuple((name, float(value)) for name, value in values.get("costs", {}).items()),
             Percentile(**values["percentile"]) if "percentile" in values else None,
+            tuple(Highlight(**one) for one in values.get("highlights", ())),
+            tuple(Highlight(**one) for one in values.get("snippet_highlights", ())),
+            tuple(values.get("part_starts", ())),
+            Passage(**values["passage"]) if "passage" in values else None,
         )
 
 

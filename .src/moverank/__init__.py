@@ -60,7 +60,9 @@ if TYPE_CHECKING:
     from moverank.rerank.ranking import DISTANCES as DISTANCES
     from moverank.rerank.ranking import Distance as Distance
     from moverank.rerank.ranking import Flow as Flow
+    from moverank.rerank.ranking import Highlight as Highlight
     from moverank.rerank.ranking import Hit as Hit
+    from moverank.rerank.ranking import Passage as Passage
     from moverank.rerank.ranking import Percentile as Percentile
     from moverank.rerank.ranking import Ranking as Ranking
     from moverank.rerank.ranking import Span as Span
@@ -89,7 +91,8 @@ _HOMES = {
     "moverank.rerank.distance.text_changes": "TextChange TextChanges",
     "moverank.rerank.errors": "BagError EmbeddingError EncoderError NoKnownWords OptionError OutOfTime RerankError "
     "ScorerError TooLarge TransportError",
-    "moverank.rerank.ranking": "DISTANCES Distance Flow Hit Percentile Ranking Span StageCounts TermScale",
+    "moverank.rerank.ranking": "DISTANCES Distance Flow Highlight Hit Passage Percentile Ranking "
+    "Span StageCounts TermScale",
     "moverank.rerank.words.detection": "detect_language",
     "moverank.rerank.words.embedding": "Embedding",
     "moverank.rerank.words.tokenizer": "stop_words",

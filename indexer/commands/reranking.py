@@ -49,6 +49,23 @@ def rerank(
         bool,
         typer.Option("--full", help="With --json or JSONL: add the whole text of each candidate of the collection."),
     ] = False,
+    highlight: Annotated[
+        bool,
+        typer.Option(
+            "--highlight",
+            help="With --json or JSONL: add where words of the query stand in the first K candidates, and words near "
+            "to them.",
+        ),
+    ] = False,
+    passage: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="WORDS",
+            help="With --json or JSONL: add the passage of up to WORDS words that is nearest to the query, to the "
+            "first K candidates.",
+        ),
+    ] = None,
     markup: MarkupIn = None,
     as_json: Json = False,
 ) -> None:
@@ -71,7 +88,8 @@ def rerank(
         note(fault)
     complete = not faults
     texts = {query.id: query.document for query in given if not query.problem}
-    with ListReranker(index, embedding, texts, RerankOptions(k, rank, gamma, full, language)) as reranker:
+    options = RerankOptions(k, rank, gamma, full, language, highlight, passage)
+    with ListReranker(index, embedding, texts, options) as reranker:
         for candidates, ranking in reranker.rank(read_candidate_lists(run, markup)):
             faults = [f"{candidates.id}: {ranking.problem}"] if ranking.problem else candidates.notes
             for fault in faults:

@@ -124,6 +124,20 @@ class OutputChoices:
     PANEL: ClassVar = "Output"
 
     explain: Annotated[bool, typer.Option("--explain", help="Show every word that moved.")] = False
+    highlight: Annotated[
+        bool,
+        typer.Option(
+            "--highlight",
+            help="With --json, add where words of the query stand in each hit, and words near to them; a terminal "
+            "marks them in any case.",
+        ),
+    ] = _DEFAULTS.highlight
+    passage: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="WORDS", help="Show the passage of up to WORDS words that is nearest to the query."
+        ),
+    ] = _DEFAULTS.passage
     full: Annotated[bool, typer.Option("--full", help="Show the whole text of each hit instead of an extract.")] = (
         _DEFAULTS.full
     )
@@ -148,12 +162,20 @@ class OutputChoices:
         """Return whether the flows of hits are needed: text and pages show them in any case."""
         return self.html is not None or (self.explain if self.as_json else self.format == "text")
 
+    def highlighted(self, server: str | None) -> bool:
+        """Return whether highlights are needed: terminals and pages show those of a collection in any case."""
+        if self.highlight or self.html is not None:
+            return True
+        return server is None and self.format == "text" and not self.as_json and sys.stdout.isatty()
+
     def check(self) -> None:
         """Raise UsageError for choices that do not go together, and an error for a page that cannot be written."""
         from moverank.indexer.errors import UsageError
 
         if self.as_json and self.format != "text":
             raise UsageError(f"--format {self.format} goes without --json")
+        if self.format != "text" and (self.highlight or self.passage is not None):
+            raise UsageError(f"--format {self.format} has no places: leave --highlight and --passage out")
         if self.html is not None:
             from moverank.indexer.files.atomic_write import check_writable
 
@@ -208,7 +230,7 @@ def search(
         raise UsageError("give one of these: a query, --file FILE, --thread FILE, or --queries FILE")
     if output.format == "trec" and queries is None:
         raise UsageError("--format trec needs --queries")
-    options = _options(ranked, where, output)
+    options = _options(ranked, where, output, server)
     if given.query_vector == "-" and "-" in (given.file, given.thread, queries):
         raise UsageError("standard input is either the query or its vector: write one of them to a file")
     batch, single = _queries(query, queries, given)
@@ -217,11 +239,11 @@ def search(
         if single is not None:
             search = _proving(collection, output.proof) if output.proof else collection.search
             ranking = search(single, options, vector=given.vector())
-            _print_ranking(_named(single), ranking, output, collection)
+            _print_ranking(_named(single), ranking, output)
         else:
             rankings = collection.search_many([each.document for each in batch if not each.problem], options)
             named = [(each.id, each.text) for each in batch]
-            _print_rankings(named, _with_bad_lines(batch, rankings), output, collection)
+            _print_rankings(named, _with_bad_lines(batch, rankings), output)
 
 
 @app.command(epilog="Examples: `moverank similar thread-17`  `moverank similar thread-17 thread-18 --gamma 0.5 --json`")
@@ -238,16 +260,16 @@ def similar(
     output: SimilarOutputChoices,
 ) -> None:
     """Find the documents nearest to one in the collection, which is excluded."""
-    options = _options(ranked, where, output)
+    options = _options(ranked, where, output, server)
     _check_proven(output.proof, several=len(keys) > 1, server=server)
     with _opened(index, server, options) as collection:
         proven = [_proving(collection, output.proof)(None, options, similar=keys[0])] if output.proof else []
         if len(keys) == 1 and not output.as_json:
             ranking = proven[0] if proven else collection.similar(keys[0], options)
-            _print_ranking(keys[0], ranking, output, collection)
+            _print_ranking(keys[0], ranking, output)
         else:
             rankings = iter(proven) if proven else collection.similar_many(keys, options)
-            _print_rankings([(key, key) for key in keys], rankings, output, collection)
+            _print_rankings([(key, key) for key in keys], rankings, output)
 
 
 @app.command(
@@ -293,7 +315,6 @@ def explain(  # over 40 lines: most of them are its options
     as_json: Json = False,
 ) -> None:
     """Show the flows behind one distance, of a text, a file or a document: which word moved where, at what cost."""
-    from moverank.indexer.documents import title_and_texts
     from moverank.indexer.files.atomic_write import write_text
     from moverank.indexer.formatters.html_page import explanation_page
     from moverank.indexer.formatters.json_objects import why_not_object
@@ -316,8 +337,7 @@ def explain(  # over 40 lines: most of them are its options
         with collection.contents() as contents:
             source = contents.describe(similar).document if similar else query_document(first)
             target = contents.describe(key).document
-        texts = title_and_texts(source), title_and_texts(target)
-        shown = as_written(explanation, *texts, collection.settings.tokenizer)
+        shown = as_written(explanation, source, target)
     if html is not None:
         write_text(html, explanation_page(shown, _named(first), key))
     if as_json:
@@ -365,11 +385,14 @@ def _named(query: "QueryText") -> str:
     return next((" ".join(text.split())[:_NAME] for text in title_and_texts(query) if text.strip()), "")
 
 
-def _options(ranked: RankingChoices, where: list[str] | None, output: OutputChoices) -> SearchOptions:
+def _options(
+    ranked: RankingChoices, where: list[str] | None, output: OutputChoices, server: str | None
+) -> SearchOptions:
     """Return the options of a search, whose output is checked first."""
     output.check()
     given = asdict(ranked) | {"max_distance": _limit(ranked.max_distance)}
-    return SearchOptions(**given, where=where, explained=output.explained, full=output.full)
+    shown: dict[str, Any] = {"explained": output.explained, "full": output.full, "passage": output.passage}
+    return SearchOptions(**given, **shown, where=where, highlight=output.highlighted(server))
 
 
 def _limit(typed: str | None) -> float | str | None:
@@ -458,7 +481,7 @@ def _with_bad_lines(batch: "Sequence[BatchQuery]", rankings: "Iterator[Ranking]"
 
 
 def _with_page(
-    queries: Sequence[tuple[str, str]], rankings: "Iterable[Ranking]", output: OutputChoices, collection: "_Searchable"
+    queries: Sequence[tuple[str, str]], rankings: "Iterable[Ranking]", output: OutputChoices
 ) -> "Iterator[Ranking]":
     """Yield the rankings of queries (id, text or key) as they are printed, and write them as a page after the last."""
     if output.html is None:
@@ -466,38 +489,41 @@ def _with_page(
         return
     from moverank.indexer.files.atomic_write import write_text
     from moverank.indexer.formatters.html_page import ranking_page
-    from moverank.rerank.words.tokenizer import Tokenizer
 
     answers = []
     for (id_, text), ranking in zip(queries, rankings, strict=True):
         answers.append((text or id_, ranking))
-        plain = output.as_json and not output.explain
-        yield replace(ranking, hits=tuple(replace(hit, flows=()) for hit in ranking.hits)) if plain else ranking
-    settings = getattr(collection, "settings", None)  # a server's settings are not known here
-    write_text(output.html, ranking_page(answers, settings.tokenizer if settings else Tokenizer()))
+        yield _only_requested(ranking, output) if output.as_json else ranking
+    write_text(output.html, ranking_page(answers))
 
 
-def _print_ranking(name: str, ranking: "Ranking", output: OutputChoices, collection: "_Searchable") -> None:
+def _only_requested(ranking: "Ranking", output: OutputChoices) -> "Ranking":
+    """Return a ranking without what only a page shows of it."""
+    unwanted: dict[str, Any] = {} if output.explain else {"flows": ()}
+    if not output.highlight:
+        unwanted |= {"highlights": (), "snippet_highlights": (), "part_starts": ()}
+    return replace(ranking, hits=tuple(replace(hit, **unwanted) for hit in ranking.hits))
+
+
+def _print_ranking(name: str, ranking: "Ranking", output: OutputChoices) -> None:
     """Print the ranking of a single query, which a page calls `name`."""
     from moverank.indexer.formatters.terminal import print_hit_table, print_ranking
     from moverank.indexer.options import silent
 
-    for shown in _with_page([("", name)], [ranking], output, collection):
+    for shown in _with_page([("", name)], [ranking], output):
         if output.format == "csv":
             print_hit_table([("", "")], [shown], several=False, progress=silent)
         else:
             print_ranking(shown, shown.seconds, flows=output.explain, as_json=output.as_json)
 
 
-def _print_rankings(
-    queries: Sequence[tuple[str, str]], rankings: "Iterable[Ranking]", output: OutputChoices, collection: "_Searchable"
-) -> None:
+def _print_rankings(queries: Sequence[tuple[str, str]], rankings: "Iterable[Ranking]", output: OutputChoices) -> None:
     """Print the rankings of queries (id, text or key) as they are found; exit code 1 if one of them has a problem."""
     from moverank.indexer.formatters.progress import Bars
     from moverank.indexer.formatters.terminal import print_hit_table, print_rankings, print_run
     from moverank.indexer.options import silent
 
-    rankings = _with_page(queries, rankings, output, collection)
+    rankings = _with_page(queries, rankings, output)
     # Rankings on the same terminal would be interleaved with the bar.
     with Bars() if not sys.stdout.isatty() else nullcontext(silent) as bars:
         if output.format == "trec":

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -32,7 +31,7 @@ def duplicate_objects(found: Deduplication, *, flows: bool) -> Iterator[dict[str
             "distance": one.distance,
             "unknown_words": [list(words) for words in one.unknown_words],
         }
-        yield values | ({"flows": [asdict(flow) for flow in one.flows]} if flows else {})
+        yield values | ({"flows": [flow.to_dict() for flow in one.flows]} if flows else {})
 
 
 def duplicate_csv_lines(found: Deduplication) -> Iterator[str]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from moverank.rerank.ranking import Flow
+from moverank.rerank.ranking import NEAR, Flow
 
 STAYS = 0
 """The step of a flow without cost: both texts have the word, or a word with the same vector."""
@@ -13,8 +13,8 @@ STAYS = 0
 STEPS = ("stays", "near", "less near", "far", "farthest")
 """The names of the steps of cost, by shares of a typical cost, or quarters of the largest."""
 
-SHARES = (0.6, 0.72, 0.9)
-"""Shares of the typical cost of two unrelated words; an English word has about a dozen near words."""
+SHARES = (0.6, NEAR, 0.9)
+"""Shares of the typical cost of two unrelated words."""
 
 _MOST = 16  # words of a side
 _TALL = 340.0  # pixels of all mass

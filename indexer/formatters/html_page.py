@@ -8,11 +8,10 @@ from pathlib import Path
 from moverank.indexer.documents import values_by_field
 from moverank.indexer.formatters.document_lines import explanation_words, ranking_words
 from moverank.indexer.formatters.flow_diagram import Band, Diagram, Word, flow_diagram
-from moverank.indexer.formatters.marking import Mark, marked, marks_of_flows, marks_of_words, words_of
-from moverank.indexer.formatters.sentences import top_share, verdict, work_done
+from moverank.indexer.formatters.marking import Segments, marked_text, marked_title, note
+from moverank.indexer.formatters.sentences import passage_note, top_share, verdict, work_done
 from moverank.rerank.distance.explain import Explanation
-from moverank.rerank.ranking import Flow, Hit, Ranking
-from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.ranking import Flow, Highlight, Hit, Ranking
 
 _COLOURS = ("#0b5963", "#267f8a", "#5277a8", "#77769a", "#807c76")
 """One colour for each step of cost, from blue-green to grey, as on the server's pages."""
@@ -33,14 +32,13 @@ SERVER_STYLE = Path(__file__).parents[1] / "server" / "pages" / "static" / "styl
 """A page shows hits as the server's pages do."""
 
 
-def ranking_page(answers: Sequence[tuple[str, Ranking]], tokenizer: Tokenizer) -> str:
+def ranking_page(answers: Sequence[tuple[str, Ranking]]) -> str:
     """Return a page with the hits of each query (text, ranking), as the server shows them.
 
-    The words of a query are marked, and, by the flows of a hit, the words to which a near word of the query moved. In a
-    hit without flows, the words into which `tokenizer` splits the query are marked.
+    The words of a query are marked, and words near to them, by the highlights of a hit.
     """
     title = answers[0][0] if len(answers) == 1 else f"{len(answers):,} queries"
-    sections = "\n".join(_section(query, ranking, tokenizer) for query, ranking in answers)
+    sections = "\n".join(_section(query, ranking) for query, ranking in answers)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -60,13 +58,12 @@ def ranking_page(answers: Sequence[tuple[str, Ranking]], tokenizer: Tokenizer) -
 """
 
 
-def _section(query: str, ranking: Ranking, tokenizer: Tokenizer) -> str:
+def _section(query: str, ranking: Ranking) -> str:
     """Return the hits of one query, their certificate, and the words of the query without effect."""
     if ranking.problem:
         return f'<h1 dir="auto">{escape(query)}</h1>\n<div class="problem"><p>{escape(ranking.problem)}</p></div>'
     certified = " certified" if ranking.certified else ""
-    words = marks_of_words(words_of([query], tokenizer))
-    hits = "\n".join(_hit(hit, ranking, words, tokenizer) for hit in ranking.hits)
+    hits = "\n".join(_hit(hit, ranking) for hit in ranking.hits)
     notes = "\n".join(f'<p class="quiet">{escape(line)}</p>' for line in ranking_words(ranking))
     return f"""<h1 dir="auto">{escape(query)}</h1>
 <p class="verdict{certified}">{escape(verdict(ranking))}. <span class="quiet">{work_done(ranking, ranking.seconds)}.
@@ -77,16 +74,18 @@ Ranked by <code>{escape(ranking.ranked_by)}</code>.</span></p>
 </ol>"""
 
 
-def _hit(hit: Hit, ranking: Ranking, words: dict[str, Mark], tokenizer: Tokenizer) -> str:
+def _hit(hit: Hit, ranking: Ranking) -> str:
     """Return a hit: title, number, key, label, metadata, text, terms of a sum, and flows that open by a click."""
-    marks = marks_of_flows(hit.flows, ranking.unknown_words or ()) if hit.flows else words
     measure, value = _value(hit)
     share = f' <span class="quiet">{top_share(hit.percentile)}</span>' if hit.percentile else ""
-    text = f'<p class="snippet" dir="auto">{_marked(hit.snippet, marks, tokenizer)}</p>' if hit.snippet else ""
+    shown = _marked(marked_text(hit))
+    text = f'<p class="snippet" dir="auto">{shown}</p>' if shown else ""
     if hit.text is not None:
-        text = f'<div class="post"><p class="text" dir="auto">{_marked(hit.text.strip(), marks, tokenizer)}</p></div>'
+        text = f'<div class="post"><p class="text" dir="auto">{shown}</p></div>'
+    if hit.passage is not None:
+        text += f'<p class="quiet">{passage_note(hit.passage)}</p>'
     return f"""<li><article class="hit">
-<h3 dir="auto">{_marked(hit.title or hit.key, marks, tokenizer)}</h3>
+<h3 dir="auto">{_marked(marked_title(hit))}</h3>
 <p class="value"><span class="quiet">{measure}</span> {value}{share}</p>
 <ul class="facts">{"".join(_facts(hit))}</ul>
 {text}
@@ -128,14 +127,14 @@ def _term_note(term: str, weight: float, value: float | None) -> str:
     return f"{weight:g} * {term}, value {known}"
 
 
-def _marked(text: str, marks: dict[str, Mark], tokenizer: Tokenizer) -> str:
-    return "".join(_piece(escape(piece), mark) for piece, mark in marked(text, marks, tokenizer))
+def _marked(pieces: Segments) -> str:
+    return "".join(_piece(escape(piece), mark) for piece, mark in pieces)
 
 
-def _piece(text: str, mark: Mark | None) -> str:
+def _piece(text: str, mark: Highlight | None) -> str:
     if mark is None:
         return text
-    moved = f' class="moved step{mark.step}" title="{escape(mark.note)}"' if mark.step else ""
+    moved = f' class="moved" title="{escape(note(mark))}"' if mark.cost else ""
     return f"<mark{moved}>{text}</mark>"
 
 

@@ -141,6 +141,7 @@ def _entry(candidates: CandidateList, hit: Hit) -> dict[str, Any]:
         value["total"] = hit.total
     if hit.text is not None:
         value["text"] = hit.text
+    value |= {name: one for name, one in hit.to_dict().items() if name in ("highlights", "passage")}
     flags = {"exact": hit.exact} | ({"wordless": True} if hit.wordless else {})
     place = hit.candidate or 0
     fault = candidates.faults.get(place) or candidates.unscored.get(place)

@@ -1,99 +1,90 @@
-"""Marks the words of a text that are in the query, or near to a word of the query."""
+"""Marks the words of a text that are in the query, or near to a word of the query, by the highlights of a hit."""
 
-from bisect import bisect_right
-from collections.abc import Iterable, KeysView, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, KeysView, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from moverank.indexer.formatters.flow_diagram import SHARES, STAYS, cost_limits, cost_step
-from moverank.rerank.ranking import Flow
-from moverank.rerank.words.phrases import JOINT
-from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.indexer.documents import Document
+from moverank.rerank.ranking import Highlight, Hit, Span
 
 if TYPE_CHECKING:  # they would import numpy
     from moverank.rerank.distance.explain import Explanation
-    from moverank.rerank.distance.ground_cost import NearWord
+    from moverank.rerank.words.tokenizer import Tokenizer
 
-_NEAR = 2
-"""Moved words are marked up to this step of cost: each word of a document has a flow, but most come from far."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """Why a word is marked: it is in the query, or near to the query's word in the `note`; `step` says how near."""
-
-    step: int = STAYS
-    note: str = ""
-
-
-Segments = list[tuple[str, Mark | None]]
+Segments = list[tuple[str, Highlight | None]]
 """A text in pieces, each with its mark or without one."""
 
-_SAME = Mark()
 
-
-def marks_of_words(words: Iterable[str]) -> dict[str, Mark]:
-    """Return the marks of the words of a query."""
-    return dict.fromkeys(words, _SAME)
-
-
-def marks_of_flows(flows: Sequence[Flow], words: Iterable[str] = ()) -> dict[str, Mark]:
-    """Return the marks of a document's words: words that stayed, and words to which a near word moved.
-
-    `words` are further words of the query, without a vector.
-    """
-    limits = cost_limits(flows)
-    marks = marks_of_words(words)
-    for flow in sorted(flows, key=lambda flow: flow.cost):
-        step = cost_step(flow.cost, limits)
-        if step <= _NEAR and flow.target not in marks:
-            same = flow.source == flow.target
-            marks[flow.target] = _SAME if same else Mark(step, f"from {flow.source}, cost {flow.cost:.2f}")
-    return marks
-
-
-def marks_of_near(same: Iterable[str], near: "Mapping[str, NearWord]") -> dict[str, Mark]:
-    """Return the marks of the query's words, `same`, and of words near to one of them."""
-    marks = {
-        word: Mark(step, f"near {one.word}, cost {one.cost:.2f}")
-        for word, one in near.items()
-        if (step := 1 + bisect_right(SHARES, one.share)) <= _NEAR
-    }
-    return marks | marks_of_words(same)
-
-
-def marked(text: str, marks: Mapping[str, Mark], tokenizer: Tokenizer) -> Segments:
-    """Return the pieces of a text, which `tokenizer` splits into words; a phrase is marked as its first marked word."""
+def marked(text: str, highlights: Iterable[Highlight]) -> Segments:
+    """Return the pieces of a text; `highlights` are places in it, increasing, of which some may be beyond its end."""
     pieces, last = Segments(), 0
-    for start, end, word in tokenizer.spans(text) if marks else ():
-        mark = next((marks[one] for one in (word, *word.split(JOINT)) if one in marks), None)
-        if mark:
-            pieces += [(text[last:start], None), (text[start:end], mark)]
-            last = end
+    for one in highlights:
+        if last <= one.start < one.end <= len(text):
+            pieces += [(text[last : one.start], None), (text[one.start : one.end], one)]
+            last = one.end
     return [(piece, mark) for piece, mark in [*pieces, (text[last:], None)] if piece]
 
 
-def as_written(
-    explanation: "Explanation", source: Iterable[str], target: Iterable[str], tokenizer: Tokenizer
-) -> "Explanation":
-    """Return an explanation whose flows have the words as the texts of both sides first write them."""
-    own, other = (_written(texts, tokenizer) for texts in (source, target))
+def of_part(highlights: Iterable[Highlight], part: int | None) -> list[Highlight]:
+    """Return the highlights of a part, or of the title."""
+    return [one for one in highlights if one.part == part]
+
+
+def marked_title(hit: Hit) -> Segments:
+    """Return the title of a hit, or the key if it has none."""
+    return marked(hit.title, of_part(hit.highlights, None)) if hit.title else [(hit.key, None)]
+
+
+def marked_text(hit: Hit) -> Segments:
+    """Return the text of a hit that is shown: the whole one, the passage or the snippet."""
+    if hit.text is not None:
+        text = hit.text.strip()
+        before = len(hit.text) - len(hit.text.lstrip())
+        starts = dict(enumerate(hit.part_starts))
+        places = [_moved(one, starts[one.part] - before) for one in hit.highlights if one.part in starts]
+        return marked(text, places)
+    if hit.passage is not None:
+        return marked(hit.passage.text, marks_of_passage(hit))
+    return marked(hit.snippet, hit.snippet_highlights)
+
+
+def marks_of_passage(hit: Hit) -> list[Highlight]:
+    """Return the highlights of the passage of a hit, at their places in its text."""
+    own = hit.passage
+    return [] if own is None else [_moved(one, -own.start) for one in of_part(hit.highlights, own.part)]
+
+
+def _moved(one: Highlight, by: int) -> Highlight:
+    return replace(one, start=one.start + by, end=one.end + by)
+
+
+def note(one: Highlight) -> str:
+    """Return the word of the query that a near word is near to, and its cost; "" for the word itself."""
+    return f"near {one.source}, cost {one.cost:.2f}" if one.cost else ""
+
+
+def as_written(explanation: "Explanation", source: Document, target: Document) -> "Explanation":
+    """Return an explanation whose flows have the words as both documents first write them."""
     flows = (
-        replace(flow, source=own.get(flow.source, flow.source), target=other.get(flow.target, flow.target))
+        replace(
+            flow,
+            source=_written(source, flow.source_spans, flow.source),
+            target=_written(target, flow.target_spans, flow.target),
+        )
         for flow in explanation.flows
     )
     return replace(explanation, flows=tuple(flows))
 
 
-def _written(texts: Iterable[str], tokenizer: Tokenizer) -> dict[str, str]:
-    """Return the words of some texts, and how each is first written."""
-    written: dict[str, str] = {}
-    for text in texts:
-        for start, end, word in tokenizer.spans(text):
-            written.setdefault(word, text[start:end])
-    return written
+def _written(document: Document, spans: Sequence[Span], word: str) -> str:
+    """Return the text at the first of some places of a `word`, the word itself if there are none."""
+    if not spans:
+        return word
+    first = spans[0]
+    text = document.title if first.part is None else document.parts[first.part].text
+    return text[first.start : first.end]
 
 
-def words_of(texts: Iterable[str], tokenizer: Tokenizer) -> KeysView[str]:
+def words_of(texts: Iterable[str], tokenizer: "Tokenizer") -> KeysView[str]:
     """Return the words of some texts, a set in the order in which they first occur."""
     return dict.fromkeys(word for text in texts for word in tokenizer.words(text)).keys()

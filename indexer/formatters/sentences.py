@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from moverank.indexer.documents import Changes
 from moverank.indexer.formatters.escaping import printable
 from moverank.indexer.formatters.json_objects import changes_object
-from moverank.rerank.ranking import Hit, Percentile, Ranking, TermScale, numbers_by_name
+from moverank.rerank.ranking import Hit, Passage, Percentile, Ranking, TermScale, numbers_by_name
 
 if TYPE_CHECKING:
     from moverank.rerank.distance.explain import WhyNot
@@ -66,6 +66,12 @@ def top_share(percentile: Percentile) -> str:
 def _two_digits(value: float) -> str:
     """Return a number rounded to two digits, without an exponent."""
     return f"{Decimal(f'{value:.2g}'):f}"
+
+
+def passage_note(passage: Passage) -> str:
+    """Return where the passage of a hit is, and that it is proven to be nearest."""
+    windows = "the only window" if passage.windows == 1 else f"the nearest of {passage.windows:,} windows"
+    return f"Passage of part {passage.part}, distance {passage.distance:.4f}, {windows}"
 
 
 def legend(ranking: Ranking) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,12 @@ from rich.text import Text
 from moverank.indexer.formatters.document_lines import explanation_words, metadata_line, ranking_words
 from moverank.indexer.formatters.escaping import isolated, printable, printable_json, without_isolates
 from moverank.indexer.formatters.json_objects import changes_object
+from moverank.indexer.formatters.marking import Segments, marked_text, marked_title
 from moverank.indexer.formatters.sentences import (
     Share,
     exclusion,
     legend,
+    passage_note,
     percentage,
     ranking_value,
     shares,
@@ -31,7 +33,7 @@ from moverank.indexer.formatters.sentences import (
 )
 from moverank.indexer.options import Progress
 from moverank.indexer.scope import UNKNOWN_SOURCE
-from moverank.rerank.ranking import Flow, Ranking
+from moverank.rerank.ranking import Flow, Hit, Ranking
 
 if TYPE_CHECKING:
     from moverank.indexer.documents import Changes
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 _INDENT = (0, 0, 0, 12)
 _SHORT = 4  # flows of a hit that are shown unless all are requested
 _BAR = 20  # characters
+_SAME, _NEAR = "bold underline", "not bold dim underline"
+"""The styles of words of the query, and of words near to one."""
 
 
 def ranking_view(ranking: Ranking, seconds: float, *, flows: bool = False) -> RenderableType:
@@ -52,8 +56,7 @@ def ranking_view(ranking: Ranking, seconds: float, *, flows: bool = False) -> Re
     lines: list[RenderableType] = []
     for rank, hit in enumerate(ranking.hits, start=1):
         measured, value = ranking_value(hit)
-        name = isolated(hit.title or hit.key)
-        head = Text.assemble((f"{rank:>3} ", "bold"), (f"{measured} {value:.4f}  ", "cyan"), (name, "bold"))
+        head = Text.assemble((f"{rank:>3} ", "bold"), (f"{measured} {value:.4f}  ", "cyan"), _title(hit))
         if hit.label:
             head.append(f"  [{isolated(hit.label)}]", "magenta")
         if hit.percentile:
@@ -67,15 +70,38 @@ def ranking_view(ranking: Ranking, seconds: float, *, flows: bool = False) -> Re
             lines.append(
                 Padding(Text(_costs(shares(ranking.terms, hit.parts, hit.costs)), style="cyan"), _INDENT, expand=False)
             )
-        text = hit.snippet if hit.text is None else hit.text.strip()
-        if text:
-            shown = "\n".join(map(printable, text.split("\n")))
-            lines.append(Padding(Text(shown), _INDENT, expand=False))
+        if text := marked_text(hit):
+            lines.append(Padding(_marked(text), _INDENT, expand=False))
+        if hit.passage:
+            lines.append(Padding(Text(passage_note(hit.passage), style="dim"), _INDENT, expand=False))
         if hit.flows:
             view = flow_table(hit.flows) if flows else _short_flows(hit.flows)
             lines.append(Padding(view, _INDENT, expand=False))
     words = (Text(line, style="yellow") for line in ranking_words(ranking))
     return Group(*lines, Text(_verdict(ranking, seconds), style="dim"), *words)
+
+
+def _title(hit: Hit) -> Text:
+    """Return the title of a hit in bold, or its key; words of the query are underlined."""
+    name, shown = isolated(hit.title or hit.key), _marked(marked_title(hit), printable)
+    start = name.find(shown.plain)
+    return Text.assemble(name[:start], shown, name[start + len(shown.plain) :], style="bold")
+
+
+def _lines(text: str) -> str:
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def _marked(pieces: Segments, shown: Callable[[str], str] = _lines) -> Text:
+    """Return a text whose words of the query are bold and underlined; words near to one are fainter.
+
+    `shown` makes the pieces printable.
+    """
+    text = Text()
+    for piece, mark in pieces:
+        style = "" if mark is None else _NEAR if mark.cost else _SAME
+        text.append(shown(piece), style)
+    return text
 
 
 def _costs(terms: Iterable[Share]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from moverank.indexer.collection import Collection
 from moverank.indexer.documents import Document
@@ -28,6 +28,8 @@ class RerankOptions:
     gamma: float | None = None  # as in `Reranker.rank`
     full: bool = False  # stored candidates come with their whole texts
     language: str | None = None  # that of texts which the word vectors of a file compare, as in `Reranker`
+    highlight: bool = False  # as in `Reranker.rank`
+    passage: int | None = None  # as in `Reranker.rank`
 
 
 class ListReranker:
@@ -92,7 +94,8 @@ class ListReranker:
             return iter(())
         queries, keys, scores = self._arguments(lists), [one.keys for one in lists], [one.scores for one in lists]
         own = self._options
-        return self._collection.rerank_many(queries, keys, own.k, scores, own.rank, own.gamma, full=own.full)
+        more: dict[str, Any] = {"full": own.full, "highlight": own.highlight, "passage": own.passage}
+        return self._collection.rerank_many(queries, keys, own.k, scores, own.rank, own.gamma, **more)
 
     def _rank_texts(self, lists: Sequence[CandidateList]) -> Sequence[Ranking]:
         if not lists:
@@ -103,7 +106,8 @@ class ListReranker:
             [one.scores for one in lists],
         )
         own = self._options
-        return self._reranker.rank_many(queries, texts, own.k, scores, own.rank, own.gamma)
+        more: dict[str, Any] = {"highlight": own.highlight, "passage": own.passage}
+        return self._reranker.rank_many(queries, texts, own.k, scores, own.rank, own.gamma, **more)
 
     @property
     def _collection(self) -> Collection:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from moverank.indexer.arguments import finite_number, items, place, shown, whole_number
 from moverank.indexer.documents import TITLE_WEIGHT, Document
 from moverank.indexer.errors import UsageError
-from moverank.indexer.ranked_texts import compared_passages
+from moverank.indexer.options import SearchOptions
+from moverank.indexer.ranked_texts import compared_passages, whole_texts
 from moverank.indexer.ranking_spec import PRIOR, VECTOR, RankingSpec, Weights, resolve
 from moverank.indexer.reranking.pool import SearchPool
 from moverank.indexer.reranking.texts import (
@@ -26,16 +27,19 @@ from moverank.indexer.reranking.texts import (
     document_of_text,
     query_and_candidates,
 )
+from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.candidate_rankings import Candidate, ranking_in_given_order, ranking_of_candidates
 from moverank.indexer.search.counted_query import RankedCounts, TextCounter
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.engine_scores import Scores, engine_scores, numbers_of
+from moverank.indexer.search.locating import Locator
+from moverank.indexer.search.occurrences import occurrences, spans_by_word
 from moverank.indexer.search.phases import Search
 from moverank.indexer.search.query import Prior, Query, QueryWords
 from moverank.indexer.search.query_parser import ignored_words
 from moverank.indexer.search.view import View
 from moverank.indexer.settings import Settings, check_settings
-from moverank.indexer.word_factors import check_own_weights
+from moverank.indexer.word_factors import WordFactors, check_own_weights
 from moverank.rerank.distance.evidence import Evidence, evidence_of
 from moverank.rerank.distance.text_changes import TextChanges, changes_of
 from moverank.rerank.errors import NoKnownWords
@@ -60,6 +64,7 @@ _NO_VECTOR = "no word of the query has a vector in the embedding"
 class _Task:
     """A query and its candidates, with data that a batch computes once."""
 
+    text: Document
     documents: Sequence[Document]
     ranking: RankingSpec
     k: int
@@ -155,6 +160,9 @@ class Reranker:
         scores: Scores | None = None,
         rank: str | None = None,
         gamma: float | None = None,
+        *,
+        highlight: bool = False,
+        passage: int | None = None,
     ) -> Ranking:
         """Rank all candidates, the nearest to `query` first, certified among themselves.
 
@@ -163,11 +171,14 @@ class Reranker:
         `Hit.candidate`. The first `k` hits (None: all) are exact; later hits may have been pruned: they have a lower
         bound instead, `exact=False`. Candidates without a known word come last, and are `wordless`. Scores fall
         strictly: 1 / (1 + x) of the distance or total x; a sum of distances is not divided by its unit. `scores` are
-        the engine's, for rankings with the term `vector`. `rank` and `gamma` replace the defaults.
+        the engine's, for rankings with the term `vector`. `rank` and `gamma` replace the defaults. `highlight`: the
+        first `k` hits have the places of the query's words and of words near to them; `passage`: and the window of up
+        to so many words that is nearest to the query; see `SearchOptions`.
 
         Raises NoKnownWords if the query has no word to rank by, and UsageError for invalid arguments.
         """
-        found = self.rank_many([query], [candidates], k, None if scores is None else [scores], rank, gamma)[0]
+        own = None if scores is None else [scores]
+        found = self.rank_many([query], [candidates], k, own, rank, gamma, highlight=highlight, passage=passage)[0]
         if found.problem:
             raise NoKnownWords(found.problem)
         return found
@@ -180,6 +191,9 @@ class Reranker:
         scores: Sequence[Scores | None] | None = None,
         rank: str | None = None,
         gamma: float | None = None,
+        *,
+        highlight: bool = False,
+        passage: int | None = None,
     ) -> list[Ranking]:
         """Rank the `candidates` of each of many queries on all cores, with the results of `rank`.
 
@@ -190,7 +204,7 @@ class Reranker:
         scores = None if scores is None else list(items("scores", scores))
         if len(queries) != len(candidates) or (scores is not None and len(scores) != len(queries)):
             raise UsageError("give candidates, and scores if any, for each query")
-        spec = resolve(rank, gamma, self._own)
+        spec, options = resolve(rank, gamma, self._own), SearchOptions(highlight=highlight, passage=passage)
         counter = TextCounter(self._tokenizer)
         tasks = [
             self._task(counter, query, some, k, None if scores is None else scores[i], spec)
@@ -199,11 +213,11 @@ class Reranker:
         words = CorpusVocabulary.of(counter.words, self._embedding, spec.weights)
         with single_threaded_blas():
             if len(tasks) == 1 and len(tasks[0].documents) > _FEW:
-                return [self._answer(words, tasks[0])]
+                return [self._answer(words, tasks[0], options)]
             if len(tasks) == 1:
                 with single_threaded():
-                    return [self._answer(words, tasks[0])]
-            return [found for _, found in map_ahead(lambda task: self._answer(words, task), tasks)]
+                    return [self._answer(words, tasks[0], options)]
+            return [found for _, found in map_ahead(lambda task: self._answer(words, task, options), tasks)]
 
     def evidence(self, claim: Text, sources: Text | Candidates, tau: float | None = None) -> Evidence:
         """Return what the sources cover of a claim, sentence by sentence: see the manual's page `evidence`.
@@ -250,9 +264,9 @@ class Reranker:
         if given is None and any(term.name == VECTOR for term in spec.terms):
             raise UsageError("the ranking has the term vector: give the scores of the engine")
         priors = {field: _prior(raw, field, ids) for field in fields}
-        return _Task(documents, spec, k or len(documents), words, counted, given, priors)
+        return _Task(query_record, documents, spec, k or len(documents), words, counted, given, priors)
 
-    def _answer(self, words: CorpusVocabulary, task: _Task) -> Ranking:
+    def _answer(self, words: CorpusVocabulary, task: _Task, options: SearchOptions) -> Ranking:
         began = time.monotonic()
         own, pool = query_and_candidates(words, task.query, task.candidates, self._title_weight)
         searched = SearchPool(_with_words(pool), frequencies=self._frequencies)
@@ -266,9 +280,9 @@ class Reranker:
         if query is None:
             found = ranking_in_given_order(shown, _NO_VECTOR if plain.needs_bag else "the query has no word")
         else:
-            found = ranking_of_candidates(
-                Search(searched.view, query).run(), query, {one.index + 1: [one] for one in shown}
-            )
+            outcome = Search(searched.view, query).run()
+            found = ranking_of_candidates(outcome, query, {one.index + 1: [one] for one in shown})
+            found = self._located(found, task, query, options, pool.vocabulary, searched.view.factors)
         unknown, ignored = _without_effect(own, pool, task.ranking, searched.view)
         return replace(
             found,
@@ -277,6 +291,30 @@ class Reranker:
             unknown_words=unknown,
             ignored_words=ignored,
         )
+
+    def _located(
+        self,
+        ranking: Ranking,
+        task: _Task,
+        query: Query,
+        options: SearchOptions,
+        vocabulary: CorpusVocabulary,
+        factors: WordFactors,
+    ) -> Ranking:
+        """Return the ranking, whose first hits, which are exact, have what `options` request."""
+        if not options.is_located:
+            return ranking
+        ids = {word: id_ for id_, word in enumerate(vocabulary.words, start=1)}
+
+        def factors_of(words: Sequence[str]) -> NDArray[np.float64] | None:
+            return factors.of(query.ranking.weights, np.array([ids[word] for word in words], np.int64), words)
+
+        spans = spans_by_word(occurrences(whole_texts(task.text), self._tokenizer))
+        given = (options, self._tokenizer, self._embedding, factors_of, AnswerSize(None))
+        first = [hit for hit in ranking.hits[: query.k] if not hit.wordless]
+        texts = [whole_texts(task.documents[hit.candidate or 0]) for hit in first]
+        located = Locator(replace(query, spans=spans), *given).located(first, texts)
+        return replace(ranking, hits=(*located, *ranking.hits[len(first) :]))
 
 
 def compare(

@@ -1,7 +1,7 @@
 """Rankings of another engine's candidates, which contain all of them."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -12,11 +12,10 @@ from moverank.indexer.arguments import whole_number
 from moverank.indexer.documents import whole_text
 from moverank.indexer.errors import UnknownKey
 from moverank.indexer.ranked_texts import QueryText
+from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.engine_scores import Scores, engine_scores
-from moverank.indexer.search.hits import text_size
 from moverank.indexer.search.phases import Search, answer_many
 from moverank.indexer.search.query import Outcome, Prior, Query
-from moverank.indexer.search.query_parser import QueryParser
 from moverank.indexer.store import Reader
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.falling_scores import falling_scores
@@ -28,17 +27,15 @@ RerankTask = tuple[QueryText, Sequence[str], Scores | None]
 
 def rerank_many(
     reader: Reader,
-    files: QueryParser,
     tasks: Iterable[RerankTask],
-    k: int | None,
-    plain: Query,
-    *,
-    full: bool,
+    prepared: "Callable[[QueryText, StoredCandidates], Search]",
+    ranked: "Callable[[StoredCandidates, Search, Outcome], Ranking]",
+    size: AnswerSize | None,
 ) -> Iterator[Ranking]:
-    """Rank the candidates of each task, the first `k` (None: all) exactly, in the order of the tasks.
+    """Rank the candidates of each task, in the order of the tasks.
 
-    `files` parses queries for the state of `reader`, `plain` is a query without words. `full`: with whole texts. An
-    unanswerable query leaves its candidates in the order given.
+    `prepared` returns the search among candidates, and `ranked` their ranking. `size` counts whole texts, None: they
+    are not read. An unanswerable query leaves its candidates in the order given.
     """
     waiting = deque[Sequence[str] | StoredCandidates]()
 
@@ -46,15 +43,15 @@ def rerank_many(
         for text, keys, scores in tasks:
             waiting.append(keys)
             try:
-                waiting[-1] = candidates = StoredCandidates.of(reader, keys, scores, full=full)
-                yield Search(files.view, files.text(text, candidates.restrict(plain, k)))
+                waiting[-1] = candidates = StoredCandidates.of(reader, keys, scores, size)
+                yield prepared(text, candidates)
             except (NoKnownWords, UnknownKey) as error:
                 yield str(error)
 
     for search, outcome in answer_many(searches()):
         candidates = waiting.popleft()
         if isinstance(candidates, StoredCandidates) and outcome is not None and not isinstance(search, str):
-            yield candidates.ranking(outcome, search.query)
+            yield ranked(candidates, search, outcome)
         elif isinstance(candidates, StoredCandidates):
             yield ranking_in_given_order(candidates.all, str(search))
         else:
@@ -153,11 +150,9 @@ class StoredCandidates:
         reader: Reader,
         keys: Sequence[str],
         scores: Scores | None,
-        *,
-        full: bool,
-        most_characters: int | None = None,
+        size: AnswerSize | None,
     ) -> "StoredCandidates":
-        """Find documents by key; if `full`, read their texts of at most `most_characters`.
+        """Find documents by key, and read their texts if `size`, which counts these, is given.
 
         Raises UnknownKey if no key is known, UsageError if `keys` is a string or for bad scores, and TooLarge.
         """
@@ -167,14 +162,14 @@ class StoredCandidates:
             raise UnknownKey(f"the collection has none of the candidates: no document has the key {keys[0]!r}")
         ids = [known[key].id if key in known else 0 for key in keys]
         stored = sorted({*ids} - {0})
-        if full:
-            text_size(reader, stored, most_characters)
-        shown, metadata, texts = reader.shown(stored), reader.metadata(stored), reader.texts(stored) if full else {}
+        if size:
+            size.add_texts(reader, stored)
+        shown, metadata, texts = reader.shown(stored), reader.metadata(stored), reader.texts(stored) if size else {}
         ranked: dict[int, list[Candidate]] = {}
         missing = []
         for index, (key, id_) in enumerate(zip(keys, ids, strict=True)):
             if id_:
-                text = whole_text(texts.get(id_, [])) if full else None
+                text = whole_text(texts.get(id_, [])) if size else None
                 found = Candidate(index, key, shown[id_].title, shown[id_].label, metadata[id_], text)
                 ranked.setdefault(id_, []).append(found)
             else:
@@ -193,6 +188,12 @@ class StoredCandidates:
         allowed = np.array(sorted(self.ranked), np.int64)
         k = max(1, min(k or len(allowed), len(allowed)))
         return replace(query, allowed=allowed, k=k, depth=None, whole=True, engine_scores=self.scores)
+
+    def first(self, ranking: Ranking, k: int) -> tuple[list[Hit], list[int]]:
+        """Return the first `k` hits of a ranking that have a word, and the ids of their documents."""
+        ids = {one.index: id_ for id_, candidates in self.ranked.items() for one in candidates}
+        hits = [hit for hit in ranking.hits[:k] if not hit.wordless]
+        return hits, [ids[hit.candidate] for hit in hits if hit.candidate is not None]
 
     def ranking(self, outcome: Outcome, query: Query) -> Ranking:
         """Return the ranking of all candidates for the `outcome` of `query`."""

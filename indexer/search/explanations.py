@@ -1,6 +1,7 @@
 """Explains why a document is a hit, or why it is not."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -8,6 +9,14 @@ from moverank.indexer.errors import UsageError
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.search.candidates import is_candidate
 from moverank.indexer.search.document_words import DocumentWords
+from moverank.indexer.search.occurrences import (
+    Matches,
+    Occurrence,
+    highlights_of,
+    same_words,
+    spans_by_word,
+    with_spans,
+)
 from moverank.indexer.search.phases import Search
 from moverank.indexer.search.query import Query, QueryWords
 from moverank.indexer.search.segments import LiveSegment
@@ -33,12 +42,17 @@ def explain_words(source: QueryWords, target: QueryWords) -> Explanation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredBag:
-    """A document to explain: its id, its segment and row there, and the words of its bag."""
+    """A document to explain: its id, its segment and row there, the words of its bag.
+
+    `places` are those of its words, and `near` its words that are near to one of the query, if they are requested.
+    """
 
     id: int
     part: LiveSegment
     row: int
     words: QueryWords
+    places: Sequence[Occurrence] = ()
+    near: Matches = field(default_factory=dict)
 
     @classmethod
     def of(cls, documents: DocumentWords, query: Query, key: str) -> "StoredBag":
@@ -48,14 +62,14 @@ class StoredBag:
 
 
 def explain_document(search: Search, document: StoredBag, statistics: QueryStatistics | None = None) -> Explanation:
-    """Return the exact WMD of the query of `search` from a `document` of its view, its flows, and the terms of a sum.
+    """Return the exact WMD of a `document` of its view for `search`, its flows and highlights, and the terms of a sum.
 
     `statistics` cover all documents that are searched together; None: the view's documents. Raises NoKnownWords if the
     query has no word with a vector.
     """
     query = search.query
     _check_words(query, document)
-    explanation = explain_words(query.words, document.words)
+    explanation = _with_places(explain_words(query.words, document.words), query, document)
     if query.ranking.plain is None and query.ranking.single_scorer is None:
         alone = Search(search.view, replace(query, k=1, depth=None, allowed=np.array([document.id])))
         own = alone.statistics()
@@ -65,6 +79,13 @@ def explain_document(search: Search, document: StoredBag, statistics: QueryStati
             total, (parts, costs) = float(outcome.totals[0]), outcome.terms_of(0)
             explanation = replace(explanation, total=total, parts=parts, costs=costs, terms=outcome.terms)
     return replace(explanation, unknown_words=query.words.unknown or (), ignored_words=query.words.ignored or ())
+
+
+def _with_places(explanation: Explanation, query: Query, document: StoredBag) -> Explanation:
+    """Return an explanation with the places of the words of both sides."""
+    flows = with_spans(explanation.flows, query.spans, spans_by_word(document.places))
+    same = same_words(query.spans, (one.word for one in document.places), query.ranking.rules)
+    return replace(explanation, flows=flows, highlights=highlights_of(document.places, {**document.near, **same}))
 
 
 def _check_words(query: Query, document: StoredBag) -> None:

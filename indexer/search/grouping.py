@@ -69,9 +69,9 @@ def _among_candidates(search: _Search, options: SearchOptions, field: str, ranki
         if _is_over(options):
             break
         wanted = min(2 * wanted, most)
-        ranking = search(replace(options, k=wanted, explained=False, full=False))
+        ranking = search(replace(options, k=wanted, explained=False, full=False, highlight=False, passage=None))
     best = _best(ranking.hits, field, options.k)
-    if best and wanted > options.k and (options.explained or options.full):  # only of the hits that are needed
+    if best and wanted > options.k and (options.is_located or options.full):  # only of the hits that are needed
         enough = max(options.k, ranking.hits.index(best[-1]) + 1)
         best = _best(search(replace(options, k=enough)).hits, field, options.k)
     error = ranking.largest_error

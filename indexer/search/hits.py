@@ -10,18 +10,18 @@ from typing import Any
 
 from moverank.indexer.documents import whole_text, without_title
 from moverank.indexer.options import SearchOptions
+from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.document_words import DocumentWords
 from moverank.indexer.search.explanations import explain_words
 from moverank.indexer.search.query import Outcome, Query, QueryWords
 from moverank.indexer.store import Reader
 from moverank.indexer.store.reader import DisplayFields
-from moverank.rerank.errors import NoKnownWords, TooLarge
+from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Hit, Percentile, Ranking
 from moverank.rerank.words.phrases import JOINT
 from moverank.rerank.words.segmentation import WHOLE
 from moverank.rerank.words.tokenizer import Tokenizer
 
-_CHARACTERS_OF_FLOW = 100  # in JSON; a hit has at most as many flows as both bags have words
 _EXTRACTED = 100_000  # characters at the beginning of a part, from which an extract is taken
 _LENGTH = 160  # characters of an extract
 _WORDS = 4000  # at the beginning, searched for an extract
@@ -42,32 +42,24 @@ class StoredHits:
 
     @classmethod
     def of(
-        cls, reader: Reader, documents: DocumentWords, outcome: Outcome, query: Query, options: SearchOptions
+        cls,
+        reader: Reader,
+        documents: DocumentWords,
+        outcome: Outcome,
+        query: Query,
+        options: SearchOptions,
+        size: AnswerSize,
     ) -> "StoredHits":
         """Read the data of an `outcome`'s hits that `options` request; both readers see the searched state.
 
-        Raises TooLarge, before reading, for more data than `options` allow.
+        `size` counts them before they are read, and raises TooLarge.
         """
         ids = outcome.ids.tolist()
-        size = text_size(reader, ids, options.most_characters) if options.full else 0
-        bags = _bags(documents, query, ids, size, options.most_characters) if options.explained else {}
+        if options.full:
+            size.add_texts(reader, ids)
+        bags = _bags(documents, query, ids, size) if options.explained else {}
         texts = reader.texts(ids, None if options.full else _EXTRACTED)
         return cls(reader.shown(ids), texts, reader.metadata(ids), bags, options.full)
-
-
-def text_size(reader: Reader, ids: Sequence[int], most: int | None) -> int:
-    """Return the number of characters of documents' texts; 0 without a limit `most`, TooLarge beyond the limit."""
-    size = 0 if most is None else reader.text_length(ids)
-    _check_size(size, most)
-    return size
-
-
-def _check_size(size: int, most: int | None) -> None:
-    if most is not None and size > most:
-        raise TooLarge(
-            f"the texts and flows of the hits would have more than {most:,} characters (each word in flows counts "
-            f"{_CHARACTERS_OF_FLOW}): request fewer hits, or no texts or flows"
-        )
 
 
 def ranking_of(stored: StoredHits, outcome: Outcome, query: Query, tokenizer: Tokenizer) -> Ranking:
@@ -102,20 +94,17 @@ def ranking_of(stored: StoredHits, outcome: Outcome, query: Query, tokenizer: To
     )
 
 
-def _bags(
-    documents: DocumentWords, query: Query, ids: Sequence[int], size: int, most: int | None
-) -> dict[int, QueryWords]:
+def _bags(documents: DocumentWords, query: Query, ids: Sequence[int], size: AnswerSize) -> dict[int, QueryWords]:
     """Return the words of hits' bags; none for a ranking without transport, or for documents without a bag.
 
-    Raises TooLarge if an answer of `size` characters would exceed `most` with flows.
+    `size` counts their flows, and raises TooLarge.
     """
     bags = dict[int, QueryWords]()
     if query.ranking.has_transport and len(query.words.weights):
         for id_ in ids:
             with suppress(NoKnownWords):
                 bags[id_] = documents.bag(id_, query.ranking)
-                size += _CHARACTERS_OF_FLOW * (len(query.words.weights) + len(bags[id_].weights))
-                _check_size(size, most)
+                size.add_bags(len(query.words.weights), len(bags[id_].weights))
     return bags
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.ranking_spec import RankingSpec, ScorerChoice
+from moverank.indexer.search.occurrences import WordSpans
 from moverank.rerank.bags.bag import Bag, Bags, lookup
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.encoders.encoder import Documents, Encoder, encode
@@ -71,11 +72,15 @@ class QueryWords:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PortableQuery:
-    """The `words` of the document `key`, known by their texts, and its `vector`, as a query in other collections."""
+    """The `words` of the document `key`, known by their texts, and its `vector`, as a query in other collections.
+
+    `spans` are the places of its words, if they are requested.
+    """
 
     key: str
     words: QueryWords
     vector: NDArray[np.float32] | None
+    spans: WordSpans = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,6 +119,7 @@ class Query:
     partial: bool = True  # a search that ends early returns the hits found so far; False: it raises OutOfTime
     priors: Mapping[str, Prior] = field(default_factory=dict)  # the values of the fields that the ranking names
     engine_scores: Prior | None = None  # another engine's scores of documents, for the term `vector`
+    spans: WordSpans = field(default_factory=dict)  # the places of its words, if the options request places
     whole: bool = False  # also return all other documents that may be hits, in `Outcome.others`
     vector: NDArray[np.float32] | None = None  # (d,) for given vectors of documents, in the form that is compared
     placed: NDArray[np.int64] | None = None  # (m,) ids with exact positions, besides `PLACES` first hits; None: all

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from moverank.indexer import arguments
 from moverank.indexer.arguments import finite_number
 from moverank.indexer.options import KeepOrder, Progress, SearchOptions, silent
-from moverank.indexer.ranked_texts import QueryText, StoredKey
+from moverank.indexer.ranked_texts import QueryText, StoredKey, query_document, whole_texts
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, check_rules, resolve
+from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.candidate_rankings import RerankTask, StoredCandidates, rerank_many
 from moverank.indexer.search.deduplication import Deduplication, deduplicated, visiting_order
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
@@ -23,6 +24,15 @@ from moverank.indexer.search.engine_scores import Scores
 from moverank.indexer.search.explanations import StoredBag, explain_document, explain_exclusion, explain_words
 from moverank.indexer.search.grouping import check_not_by_share, check_not_grouped, grouped, ranking_or_problem
 from moverank.indexer.search.hits import StoredHits, ranking_of
+from moverank.indexer.search.locating import Locator, stored_factors, stored_texts
+from moverank.indexer.search.occurrences import (
+    Occurrence,
+    WordSpans,
+    near_by_vectors,
+    occurrences,
+    spans_by_word,
+    with_spans,
+)
 from moverank.indexer.search.pairs import (
     FoundPairs,
     Neighbours,
@@ -245,7 +255,7 @@ class Searcher:
         if not explained:
             return result
         ids = zip(removals.first.tolist(), removals.second.tolist(), strict=True)
-        flows = (_flows(files.documents, query.ranking, *pair) for pair in ids)
+        flows = (self._flows(files.documents, query.ranking, *pair) for pair in ids)
         removed = (replace(one, flows=own) for one, own in zip(result.removed, flows, strict=True))
         return replace(result, removed=tuple(removed))
 
@@ -307,16 +317,39 @@ class Searcher:
     ) -> Ranking:
         """Rank the documents `keys`; see `Collection.rerank`. Raises NoKnownWords and UnknownKey."""
         files, plain = self._resolved(options)
-        most = options.most_characters
-        candidates = StoredCandidates.of(self._reader, keys, scores, full=options.full, most_characters=most)
-        query = files.text(text, candidates.restrict(plain, k))
-        return candidates.ranking(Search(files.view, query).run(), query)
+        size = AnswerSize(options.most_characters)
+        candidates = StoredCandidates.of(self._reader, keys, scores, size if options.full else None)
+        query = self._with_words(files, text, candidates.restrict(plain, k), options)
+        search = Search(files.view, query)
+        return self._reranked(options, size, candidates, search, search.run())
+
+    def _reranked(
+        self,
+        options: SearchOptions,
+        size: AnswerSize,
+        candidates: StoredCandidates,
+        search: Search,
+        outcome: Outcome,
+    ) -> Ranking:
+        """Return the ranking of candidates; the first ones, which are exact, have what `options` request."""
+        ranking = candidates.ranking(outcome, search.query)
+        if not options.is_located:
+            return ranking
+        first, ids = candidates.first(ranking, search.query.k)
+        located = self._locator(search, options, size).of_stored(self._reader, ids, first)
+        return replace(ranking, hits=(*located, *ranking.hits[len(located) :]))
 
     def rerank_many(self, tasks: Iterable[RerankTask], k: int | None, options: SearchOptions) -> Iterator[Ranking]:
         """Rank the documents of each of many queries; see `Collection.rerank_many`."""
         files, plain = self._resolved(options)
         self._prepare(plain.ranking, silent)  # as in `_answer_many`
-        yield from rerank_many(self._reader, files, tasks, k, plain, full=options.full)
+        size = AnswerSize(None)
+
+        def prepared(text: QueryText, candidates: StoredCandidates) -> Search:
+            return Search(files.view, self._with_words(files, text, candidates.restrict(plain, k), options))
+
+        ranked = partial(self._reranked, options, size)
+        yield from rerank_many(self._reader, tasks, prepared, ranked, size if options.full else None)
 
     def document_frequencies(self, rules: AbstractSet[str]) -> DocumentFrequencies:
         """Return in how many documents each word occurs, and each term of some `rules`; UsageError for others."""
@@ -332,8 +365,10 @@ class Searcher:
 
     def explain(self, request: Request, key: str, options: SearchOptions) -> Explanation:
         """Return the exact distance of a query from the document `key` by a ranking, and its flows."""
-        search = self.begun(request, options)
-        return explain_document(search, self.stored(search.query, key))
+        search = self.begun(request, replace(options, explained=True))
+        explanation = explain_document(search, self.stored(search.query, key))
+        AnswerSize(options.most_characters).add_places(explanation.flows, explanation.highlights)
+        return explanation
 
     def why_not(self, request: Request, key: str, options: SearchOptions) -> WhyNot:
         """Return the stage at which a search for a query with `options` excludes the document `key`."""
@@ -342,34 +377,80 @@ class Searcher:
         return explain_exclusion(search, self.stored(search.query, key))
 
     def stored(self, query: Query, key: str) -> StoredBag:
-        """Return the stored document `key` as it is explained for a query; UnknownKey if there is none."""
-        return StoredBag.of(self._files.documents, query, key)
+        """Return the stored document `key` as it is explained for a query; UnknownKey if there is none.
+
+        It has the places of its words, and near ones, if the query has the places of its own.
+        """
+        document = StoredBag.of(self._files.documents, query, key)
+        if not query.spans:
+            return document
+        places = self._places(document.id)
+        near = near_by_vectors(query.spans, (one.word for one in places), self._embedding)
+        return replace(document, places=places, near=near)
+
+    def _places(self, id_: int) -> list[Occurrence]:
+        """Return the words of a stored document with their places."""
+        return list(occurrences(stored_texts(self._reader, [id_]).get(id_, ()), self._settings.tokenizer))
+
+    def _flows(self, documents: DocumentWords, ranking: RankingSpec, one: int, other: int) -> tuple[Flow, ...]:
+        """Return the flows from one document to another, by their ids; none if one of them has no bag."""
+        try:
+            flows = explain_words(documents.bag(one, ranking), documents.bag(other, ranking)).flows
+        except NoKnownWords:
+            return ()
+        return with_spans(flows, *(spans_by_word(self._places(id_)) for id_ in (one, other)))
+
+    def _spans(self, request: Request) -> WordSpans:
+        """Return the places of the words of a request, whose document is stored if it is a key."""
+        if isinstance(request, PortableQuery):
+            return request.spans
+        if isinstance(request, StoredKey):
+            return spans_by_word(self._places(self._reader.known([request.key])[request.key].id))
+        return spans_by_word(occurrences(whole_texts(query_document(request)), self._settings.tokenizer))
 
     def begun(self, request: Request, options: SearchOptions) -> Search:
         """Return the search of all documents for a request."""
         check_not_grouped(options)
         ranking, files = self._ranking_of(options), self._files
         query = files.resolve(options, ranking)
-        if isinstance(request, PortableQuery):
-            return files.search(files.portable(request, query), options)
-        return files.search(_with_words(files, request, query), options)
+        return files.search(self._with_words(files, request, query, options), options)
 
     def portable(self, key: str, options: SearchOptions) -> PortableQuery:
         """Return the words of a stored document as the query of a search in other collections."""
         ranking, files = self._ranking_of(options), self._files
-        query = files.similar(key, files.resolve(options, ranking))
-        return PortableQuery(key, query.words, query.vector)
+        query = self._with_words(files, StoredKey(key), files.resolve(options, ranking), options)
+        return PortableQuery(key, query.words, query.vector, query.spans)
 
     def ranking(self, search: Search, outcome: Outcome, options: SearchOptions) -> Ranking:
         """Return the ranking for an outcome, with the stored data of its hits."""
         documents = DocumentWords(self._reader, search.view, self._embedding.dim)
-        stored = StoredHits.of(self._reader, documents, outcome, search.query, options)
-        return ranking_of(stored, outcome, search.query, self._settings.tokenizer)
+        size = AnswerSize(options.most_characters)
+        stored = StoredHits.of(self._reader, documents, outcome, search.query, options, size)
+        ranking = ranking_of(stored, outcome, search.query, self._settings.tokenizer)
+        if not options.is_located:
+            return ranking
+        locator = self._locator(search, options, size)
+        return replace(ranking, hits=locator.of_stored(self._reader, outcome.ids.tolist(), ranking.hits))
+
+    def _locator(self, search: Search, options: SearchOptions, size: AnswerSize) -> Locator:
+        """Return what completes the hits of a search by places in their texts."""
+        factors = stored_factors(self._reader, search.view, search.query)
+        return Locator(search.query, options, self._settings.tokenizer, self._embedding, factors, size)
+
+    def _with_words(self, home: Home, request: Request, query: Query, options: SearchOptions) -> Query:
+        """Return the query with the words of a request, and with their places if `options` request places."""
+        if isinstance(request, PortableQuery):
+            query = self._files.portable(request, query)
+        elif isinstance(request, StoredKey):
+            query = home.similar(request.key, query)
+        else:
+            query = home.text(request, query)
+        return replace(query, spans=self._spans(request)) if options.explained or options.highlight else query
 
     def _answer(self, request: QueryText | StoredKey, options: SearchOptions) -> Ranking:
         ranking = self._ranking_of(options)
         home = self._home(options, ranking)
-        search = home.search(_with_words(home, request, home.resolve(options, ranking)), options)
+        search = home.search(self._with_words(home, request, home.resolve(options, ranking), options), options)
         return self.ranking(search, search.run(), options)
 
     def _answer_many(self, requests: Iterable[QueryText | StoredKey], options: SearchOptions) -> Iterator[Ranking]:
@@ -379,7 +460,7 @@ class Searcher:
         self._prepare(ranking, silent)  # here: waiting for pool tasks inside the pool deadlocks
 
         def prepared(request: QueryText | StoredKey) -> Search:
-            return home.search(_with_words(home, request, query), options)
+            return home.search(self._with_words(home, request, query, options), options)
 
         for search, outcome in answer_many(search_or_error(prepared, request) for request in requests):
             if isinstance(search, str) or outcome is None:
@@ -388,18 +469,5 @@ class Searcher:
                 yield self.ranking(search, outcome, options)
 
 
-def _with_words(home: Home, request: QueryText | StoredKey, query: Query) -> Query:
-    """Return the query with the words of a request."""
-    return home.similar(request.key, query) if isinstance(request, StoredKey) else home.text(request, query)
-
-
 def _by_name(terms: Sequence[str], statistics: Statistics) -> dict[str, int]:
     return dict(zip(terms, statistics.document_frequencies.tolist(), strict=True))
-
-
-def _flows(documents: DocumentWords, ranking: RankingSpec, one: int, other: int) -> tuple[Flow, ...]:
-    """Return the flows from one document to another, by their ids; none if one of them has no bag."""
-    try:
-        return explain_words(documents.bag(one, ranking), documents.bag(other, ranking)).flows
-    except NoKnownWords:
-        return ()

@@ -54,6 +54,42 @@ class SpanObject(TypedDict):
 
 
 @_described
+class HighlightObject(TypedDict):
+    """A place where a word of the query stands, or one near to it."""
+
+    part: int | None
+    """The number of the part, counting from 0; null: the title."""
+    start: int
+    """The first code point."""
+    end: int
+    """The code point after the last one."""
+    word: str
+    """The word as it is compared."""
+    source: str
+    """The word of the query."""
+    cost: float
+    """The distance of the two words; 0 for the same word, and for one that a scorer counts as the same."""
+
+
+@_described
+class PassageObject(TypedDict):
+    """The window of a document that is nearest to the query."""
+
+    part: int
+    """The number of the part, counting from 0."""
+    start: int
+    """The first code point of it."""
+    end: int
+    """The code point after the last one."""
+    text: str
+    """The text of the window."""
+    distance: float
+    """Its distance from the query: none of the document's windows is nearer."""
+    windows: int
+    """The number of windows that were compared."""
+
+
+@_described
 class FlowObject(TypedDict):
     """Mass that moves from a word of the query to a word of the document."""
 
@@ -67,6 +103,10 @@ class FlowObject(TypedDict):
     """The distance of the two words."""
     share: float
     """The part of the total cost, from 0 to 1."""
+    source_spans: NotRequired[list[SpanObject]]
+    """Where the word stands in the query."""
+    target_spans: NotRequired[list[SpanObject]]
+    """Where the word stands in the document."""
 
 
 @_described
@@ -137,6 +177,14 @@ class HitObject(TypedDict):
     """In `rerank`, true if the document has no known word, or is not in the collection: it comes last."""
     flows: NotRequired[list[FlowObject]]
     """Which words moved where, the costliest first, with `explain`."""
+    highlights: NotRequired[list[HighlightObject]]
+    """Where words of the query stand, and words near to one, with `highlight`."""
+    snippet_highlights: NotRequired[list[HighlightObject]]
+    """Those that the snippet shows: start and end count in the snippet."""
+    part_starts: NotRequired[list[int]]
+    """Where each part begins in `text`, with `highlight` and `full`."""
+    passage: NotRequired[PassageObject]
+    """The window nearest to the query, with `passage`."""
 
 
 @_described
@@ -227,6 +275,8 @@ class ExplanationObject(TypedDict):
     """How each term of the sum counts for this query."""
     flows: list[FlowObject]
     """Which words moved where, the costliest first."""
+    highlights: list[HighlightObject]
+    """Where words of the query stand in the document, and words near to one."""
     unknown_words: list[str]
     """Words of the query without a vector."""
     ignored_words: list[str]

@@ -72,6 +72,10 @@ class SearchParameters(RankingParameters):
     """Each hit has its flows."""
     full: bool = False
     """Each hit has its whole text."""
+    highlight: bool = False
+    """Each hit has the places where words of the query stand in its texts, and words near to them."""
+    passage: int | None = Field(default=None, ge=1)
+    """Each hit has the passage of up to so many words that is nearest to the query."""
     group_by: str | None = None
     """Only the best hit of each value of this field is in the list."""
 
@@ -97,6 +101,8 @@ class SearchParameters(RankingParameters):
             percentile=self.percentile,
             explained=self.explain,
             full=self.full,
+            highlight=self.highlight,
+            passage=self.passage,
             group_by=self.group_by,
             stop=task.over,
             most_characters=limits.answer // queries,
@@ -196,6 +202,10 @@ class StoredRerankBody(RankingParameters):
     """The scores of the other engine, one for each key, for a ranking with the term `vector`; null: it has none."""
     full: bool = False
     """Each hit has its whole text."""
+    highlight: bool = False
+    """Each of the first `k` hits has the places where words of the query stand in its texts, and words near to them."""
+    passage: int | None = Field(default=None, ge=1)
+    """Each of the first `k` hits has the passage of up to so many words that is nearest to the query."""
 
 
 class WatchBody(Body):

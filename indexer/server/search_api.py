@@ -209,7 +209,8 @@ async def rerank(served: ServedHere, state: ThisServer, request: Request, body: 
 
     def work(view: State, task: Task) -> JsonObject:
         query = as_query(body.query, state.limits)
-        options = SearchParameters(rank=body.rank, gamma=body.gamma, full=body.full).resolved(state.limits, task)
+        chosen = body.model_dump(include={"rank", "gamma", "full", "highlight", "passage"})
+        options = SearchParameters(**chosen).resolved(state.limits, task)
         ranking = count_work(state, view.searcher.rerank(query, body.keys, body.k, body.scores, options))
         return ranking.to_dict()
 

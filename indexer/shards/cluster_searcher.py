@@ -21,6 +21,7 @@ from moverank.indexer.ranked_texts import QueryText, StoredKey
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, resolve
 from moverank.indexer.reranking.text_pairs import deduplicated_texts, pairs_of_texts
 from moverank.indexer.reranking.whole_corpus import Counted, WholeCorpus
+from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.by_distance import Certificate, certificate
 from moverank.indexer.search.deduplication import Deduplication
 from moverank.indexer.search.explanations import check_bounded, explain_document, why_not_below
@@ -250,7 +251,8 @@ class ClusterSearcher:
 
     def explain(self, request: QueryText | StoredKey, key: str, options: SearchOptions) -> Explanation:
         """Return the exact distance of a query from the document `key`, and its flows."""
-        found: Explanation = self._explained(request, key, options, explain_document)
+        found: Explanation = self._explained(request, key, replace(options, explained=True), explain_document)
+        AnswerSize(options.most_characters).add_places(found.flows, found.highlights)
         return found
 
     def why_not(self, request: QueryText | StoredKey, key: str, options: SearchOptions) -> WhyNot:

@@ -11,7 +11,7 @@ try:
 except ImportError as error:
     raise missing("Haystack", "haystack") from error
 
-from moverank.rerank.adapters.ranker import HeldRanker, check_count, status_metadata
+from moverank.rerank.adapters.ranker import HeldRanker, check_count, highlight_metadata, status_metadata
 from moverank.rerank.errors import OptionError
 
 
@@ -21,17 +21,27 @@ class MoverankRanker:
 
     `path` names a file of word vectors or a collection, which `warm_up` or the first run loads. `top_k`: the number of
     documents returned; None: all. `keep_rest`: also return the others, after the first `top_k`. `rank`: specification
-    of the ranking, by default the collection's.
+    of the ranking, by default the collection's. `highlight`: the meta data of the first `top_k` have
+    `moverank_highlights`, the places in the contents where words of the query stand, and words near to them.
 
     Copies of the documents are returned with new scores; their meta data have `moverank_status` unless the score is
     exact: "pruned" (a bound), "wordless" (no known word), "unranked" (the query has no known word: the documents keep
     their order).
     """
 
-    def __init__(self, path: str, top_k: int | None = 10, rank: str | None = None, *, keep_rest: bool = False) -> None:
+    def __init__(
+        self,
+        path: str,
+        top_k: int | None = 10,
+        rank: str | None = None,
+        *,
+        keep_rest: bool = False,
+        highlight: bool = False,
+    ) -> None:
         if not isinstance(path, str):  # Haystack stores the arguments as YAML
             raise OptionError(f"path must be a string, the path of word vectors or of a collection, not {path!r}")
         self.path, self.top_k, self.rank, self.keep_rest = path, check_count("top_k", top_k), rank, keep_rest
+        self.highlight = highlight
         self._held = HeldRanker(path)
 
     def warm_up(self) -> None:
@@ -41,7 +51,7 @@ class MoverankRanker:
     def to_dict(self) -> dict[str, Any]:
         """Return the component as Haystack stores it."""
         arguments = {"path": self.path, "top_k": self.top_k, "rank": self.rank, "keep_rest": self.keep_rest}
-        return dict(default_to_dict(self, **arguments))
+        return dict(default_to_dict(self, **arguments, highlight=self.highlight))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "MoverankRanker":
@@ -59,11 +69,16 @@ class MoverankRanker:
             count,
             [document.score for document in documents],
             self.rank,
+            highlight=self.highlight,
         )
         kept = places[: None if self.keep_rest else count]
         return {
             "documents": [
-                replace(document, score=place.score, meta={**document.meta, **status_metadata(place)})
+                replace(
+                    document,
+                    score=place.score,
+                    meta={**document.meta, **status_metadata(place), **highlight_metadata(place.highlights)},
+                )
                 for place in kept
                 for document in [documents[place.index]]
             ]

@@ -1,6 +1,7 @@
 """LanceDB: a reranker of vector, full-text and hybrid queries."""
 
 from copy import copy
+from dataclasses import asdict
 
 from moverank.rerank.adapters.ranker import missing
 
@@ -11,9 +12,11 @@ try:
 except ImportError as error:
     raise missing("LanceDB", "lancedb") from error
 
-from moverank.rerank.adapters.ranker import GivenRanker, HeldRanker, check_count
+from moverank.rerank.adapters.ranker import HIGHLIGHTS, GivenRanker, HeldRanker, check_count
 from moverank.rerank.errors import OptionError
 
+_PLACE = [(name, pa.int64()) for name in ("part", "start", "end")]
+_HIGHLIGHTS = pa.list_(pa.struct([*_PLACE, ("word", pa.string()), ("source", pa.string()), ("cost", pa.float64())]))
 _RELEVANCE = "_relevance_score"
 _ENGINE = ("_distance", "_score")  # the columns that LanceDB adds to results of a vector query and of a full-text query
 
@@ -23,7 +26,8 @@ class MoverankReranker(Reranker):
 
     `ranker` is a `moverank.Reranker`, or the path of word vectors or of a collection. `column` holds the texts.
     `top_n`: the number of rows returned, all of them by default. `rank`: specification of the ranking, by default the
-    ranker's. `return_score`: "relevance", or "all" to keep the scores of LanceDB, too.
+    ranker's. `return_score`: "relevance", or "all" to keep the scores of LanceDB, too. `highlight`: the rows have a
+    column `moverank_highlights`, the places in the text where words of the query stand, and words near to them.
     """
 
     def __init__(
@@ -33,10 +37,12 @@ class MoverankReranker(Reranker):
         top_n: int | None = None,
         rank: str | None = None,
         return_score: str = "relevance",
+        *,
+        highlight: bool = False,
     ) -> None:
         super().__init__(return_score)
         self.column, self.top_n, self.rank = column, check_count("top_n", top_n), rank
-        self._held = HeldRanker(ranker).load(rank)
+        self.highlight, self._held = highlight, HeldRanker(ranker).load(rank)
 
     def __str__(self) -> str:
         return f"MoverankReranker(column={self.column!r}, rank={self.rank!r})"
@@ -79,9 +85,14 @@ class MoverankReranker(Reranker):
                 f"the results have no column {self.column!r}: select it, or name the column of the texts with column="
             )
         texts = results[self.column].to_pylist()
-        places = self._held.places(query, texts, self.top_n, engine_scores, self.rank)[: self.top_n]
+        found = self._held.places(query, texts, self.top_n, engine_scores, self.rank, highlight=self.highlight)
+        places = found[: self.top_n]
         scores = pa.array([place.score for place in places], type=pa.float32())
-        return results.take([place.index for place in places]).append_column(_RELEVANCE, scores)
+        ranked = results.take([place.index for place in places]).append_column(_RELEVANCE, scores)
+        if not self.highlight:
+            return ranked
+        highlights = [[asdict(one) for one in place.highlights] for place in places]
+        return ranked.append_column(HIGHLIGHTS, pa.array(highlights, type=_HIGHLIGHTS))
 
 
 def _engine_scores(results: pa.Table) -> list[float | None] | None:

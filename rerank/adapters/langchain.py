@@ -13,7 +13,7 @@ try:
 except ImportError as error:
     raise missing("LangChain", "langchain") from error
 
-from moverank.rerank.adapters.ranker import HeldRanker, status_metadata
+from moverank.rerank.adapters.ranker import HeldRanker, highlight_metadata, status_metadata
 from moverank.rerank.adapters.stored import HeldCollection
 
 _SCORE = "relevance_score"  # the name that LangChain's own rerankers use
@@ -24,7 +24,8 @@ class MoverankCompressor(BaseDocumentCompressor):
 
     `ranker` is a `moverank.Reranker`, or the path of word vectors or of a collection. `top_n`: the number of documents
     returned, all of them by default. `keep_rest`: also return the others, after the first `top_n`. `rank`:
-    specification of the ranking, by default the ranker's.
+    specification of the ranking, by default the ranker's. `highlight`: the metadata of the first `top_n` have
+    `moverank_highlights`, the places in the text where words of the query stand, and words near to them.
 
     Copies of the documents are returned. Their metadata have `relevance_score`, and `moverank_status` unless the score
     is exact: "pruned" (a bound), "wordless" (no known word), "unranked" (the query has no known word: the documents
@@ -37,6 +38,7 @@ class MoverankCompressor(BaseDocumentCompressor):
     top_n: int | None = Field(default=None, ge=1)
     rank: str | None = None
     keep_rest: bool = False
+    highlight: bool = False
     _held: HeldRanker = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
@@ -52,9 +54,12 @@ class MoverankCompressor(BaseDocumentCompressor):
     ) -> list[Document]:
         """Return copies of the documents, best first."""
         texts = [document.page_content for document in documents]
-        places = self._held.places(query, texts, self.top_n, rank=self.rank)
+        places = self._held.places(query, texts, self.top_n, rank=self.rank, highlight=self.highlight)
         return [
-            _copy(documents[place.index], {_SCORE: place.score} | status_metadata(place))
+            _copy(
+                documents[place.index],
+                {_SCORE: place.score} | status_metadata(place) | highlight_metadata(place.highlights),
+            )
             for place in places[: None if self.keep_rest else self.top_n]
         ]
 
@@ -68,7 +73,8 @@ class MoverankRetriever(BaseRetriever):
 
     `rank`: specification of the ranking, by default the collection's. `options`: other fields of
     `moverank.SearchOptions`, as `{"where": {"label": "power"}}`. A document's id is its key; its metadata are the
-    stored ones, `title` and `label` if there are any, and `relevance_score`.
+    stored ones, `title` and `label` if there are any, and `relevance_score`; with the option `highlight`, also
+    `moverank_highlights`, whose places are in the parts of the stored document.
     """
 
     collection: Any
@@ -97,6 +103,7 @@ class MoverankRetriever(BaseRetriever):
                     **hit.metadata,
                     **{name: value for name, value in (("title", hit.title), ("label", hit.label)) if value},
                     _SCORE: hit.score,
+                    **highlight_metadata(hit.highlights),
                 },
             )
             for hit in hits

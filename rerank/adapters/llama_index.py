@@ -7,18 +7,20 @@ from moverank.rerank.adapters.ranker import missing
 try:
     from llama_index.core.bridge.pydantic import Field, PrivateAttr
     from llama_index.core.postprocessor.types import BaseNodePostprocessor
-    from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
+    from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle
 except ImportError as error:
     raise missing("LlamaIndex", "llama-index") from error
 
-from moverank.rerank.adapters.ranker import HeldRanker
+from moverank.rerank.adapters.ranker import HIGHLIGHTS, HeldRanker, Placed, highlight_metadata
 
 
 class MoverankPostprocessor(BaseNodePostprocessor):
     """Reranks the nodes that a retriever returned, by their texts, exactly, as a search would.
 
     The nodes themselves are returned, unchanged, with new scores; `top_n` of them, or all by default. A node without a
-    known word has no distance and comes last; if the query has no known word, the nodes keep their order.
+    known word has no distance and comes last; if the query has no known word, the nodes keep their order. With
+    `highlight`, they are copies whose metadata have `moverank_highlights`, the places in the text that is ranked where
+    words of the query stand, and words near to them; embeddings and language models do not get to see these.
     """
 
     ranker: Any = Field(description="A moverank.Reranker, or the path of word vectors or of a collection.")
@@ -27,6 +29,7 @@ class MoverankPostprocessor(BaseNodePostprocessor):
     metadata_mode: MetadataMode = Field(
         default=MetadataMode.NONE, description="The metadata that are ranked as a part of the text; none by default."
     )
+    highlight: bool = Field(default=False, description="Add the places of the query's words to the metadata.")
     _held: HeldRanker = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
@@ -50,5 +53,17 @@ class MoverankPostprocessor(BaseNodePostprocessor):
             self.top_n,
             [each.score for each in nodes],
             self.rank,
+            highlight=self.highlight,
         )
-        return [NodeWithScore(node=nodes[place.index].node, score=place.score) for place in places[: self.top_n]]
+        return [NodeWithScore(node=_node(nodes, place), score=place.score) for place in places[: self.top_n]]
+
+
+def _node(nodes: list[NodeWithScore], place: Placed) -> BaseNode:
+    """Return the node of a place, a copy if it has highlights."""
+    node = nodes[place.index].node
+    if not place.highlights:
+        return node
+    hidden = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
+    changed: dict[str, Any] = {name: [*getattr(node, name), HIGHLIGHTS] for name in hidden}
+    changed["metadata"] = {**node.metadata, **highlight_metadata(place.highlights)}
+    return node.model_copy(update=changed)

@@ -8,7 +8,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from threading import Lock
 from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from moverank.rerank.adapters.document_bags import Known
 from moverank.rerank.bags.bag import Bag
 from moverank.rerank.errors import BagError, EmbeddingError, MissingExtra, OptionError
-from moverank.rerank.ranking import Hit, Ranking
+from moverank.rerank.ranking import Highlight, Hit, Ranking
 from moverank.rerank.words.embedding import Embedding, unusable_rows
 from moverank.rerank.words.tokenizer import StopWords, tokenizer_of
 
@@ -61,6 +61,9 @@ it has no known word, or in the given order because the query has no known word.
 STATUS = "moverank_status"
 """The field of a host's metadata that holds the status of a candidate without an exact distance."""
 
+HIGHLIGHTS = "moverank_highlights"
+"""The field of a host's metadata that holds where words of the query stand in a candidate, as `Hit.highlights`."""
+
 EngineScores = Sequence[float | None]
 """The scores that a host gave to the candidates, larger being better; None: no score."""
 
@@ -76,8 +79,10 @@ class Ranker(Protocol):
         k: int | None = None,
         scores: Sequence[EngineScores | None] | None = None,
         rank: str | None = None,
+        *,
+        highlight: bool = False,
     ) -> list[Ranking]:
-        """Return all candidates of each query, best first, of which the first `k` are exact.
+        """Return all candidates of each query, best first, of which the first `k` are exact; `highlight`: see `Hit`.
 
         The ranking of a query without known words has a `problem`, and its candidates in their order.
         """
@@ -95,6 +100,7 @@ class Placed:
     index: int
     score: float
     status: Status
+    highlights: tuple[Highlight, ...] = ()
 
 
 class HeldRanker:
@@ -122,12 +128,14 @@ class HeldRanker:
         k: int | None = None,
         scores: EngineScores | None = None,
         rank: str | None = None,
+        *,
+        highlight: bool = False,
     ) -> list[Placed]:
         """Return the places of all `texts`, best first; None counts as an empty text. The first `k` are exact, or all.
 
-        `scores` of the host are used by a ranking with the term `vector`.
+        `scores` of the host are used by a ranking with the term `vector`. `highlight`: the first `k` have highlights.
         """
-        return self.places_of_many([query], [texts], k, [scores], rank)[0]
+        return self.places_of_many([query], [texts], k, [scores], rank, highlight=highlight)[0]
 
     def places_of_many(
         self,
@@ -136,11 +144,14 @@ class HeldRanker:
         k: int | None,
         scores: Sequence[EngineScores | None],
         rank: str | None = None,
+        *,
+        highlight: bool = False,
     ) -> list[list[Placed]]:
         """Return the places of the texts of each of many queries."""
         candidates = [[text or "" for text in some] for some in texts]
         given = [finite_scores(each) for each in scores]
-        return [places_of(found) for found in self._ranker.get().rank_many(queries, candidates, k, given, rank)]
+        more = {"highlight": True} if highlight else {}  # other rankers need not know it
+        return [places_of(found) for found in self._ranker.get().rank_many(queries, candidates, k, given, rank, **more)]
 
 
 def _load(path: str) -> Ranker:
@@ -158,7 +169,9 @@ def finite_scores(scores: EngineScores | None) -> EngineScores | None:
 def places_of(ranking: Ranking) -> list[Placed]:
     """Return the places of the candidates of a ranking, best first."""
     unranked = ranking.problem is not None
-    return [Placed(_index(hit), hit.score, "unranked" if unranked else _status(hit)) for hit in ranking.hits]
+    return [
+        Placed(_index(hit), hit.score, "unranked" if unranked else _status(hit), hit.highlights) for hit in ranking.hits
+    ]
 
 
 def _status(hit: Hit) -> Status:
@@ -174,6 +187,11 @@ def _index(hit: Hit) -> int:
 def status_metadata(place: Placed) -> dict[str, str]:
     """Return the status of a candidate as metadata; none if its exact distance placed it."""
     return {} if place.status == "exact" else {STATUS: place.status}
+
+
+def highlight_metadata(highlights: Sequence[Highlight]) -> dict[str, Any]:
+    """Return highlights as metadata; none if there are none."""
+    return {HIGHLIGHTS: [asdict(one) for one in highlights]} if highlights else {}
 
 
 def check_count(name: str, value: int | None) -> int | None:

@@ -13,14 +13,20 @@ except ImportError as error:
     raise missing("rerankers", "rerankers") from error
 
 from moverank.rerank.adapters.ranker import GivenRanker, HeldRanker, Status, check_count
+from moverank.rerank.ranking import Highlight
 
 
 class MoverankResult(Result):
-    """A result with its `status`: "exact", or "pruned" (a bound), "wordless" (no known word) or "unranked"."""
+    """A result with its `status`: "exact", or "pruned" (a bound), "wordless" (no known word) or "unranked".
 
-    def __init__(self, document: Document, score: float, rank: int, status: Status) -> None:
+    `highlights` are the places in the text where words of the query stand, and words near to them, if requested.
+    """
+
+    def __init__(
+        self, document: Document, score: float, rank: int, status: Status, highlights: tuple[Highlight, ...] = ()
+    ) -> None:
         super().__init__(document, score, rank)
-        self.status = status
+        self.status, self.highlights = status, highlights
 
 
 class MoverankRanker(BaseRanker):
@@ -28,15 +34,22 @@ class MoverankRanker(BaseRanker):
 
     `model_name_or_path` is a `moverank.Reranker`, or the path of word vectors or of a collection. `k`: the number of
     the first results that are exact, all of them by default; the others have bounds. `rank`: specification of the
-    ranking, by default the ranker's.
+    ranking, by default the ranker's. `highlight`: the first `k` results have `highlights`.
     """
 
     ranking_type = "pointwise"
 
     def __init__(
-        self, model_name_or_path: GivenRanker, verbose: int = 0, *, k: int | None = None, rank: str | None = None
+        self,
+        model_name_or_path: GivenRanker,
+        verbose: int = 0,
+        *,
+        k: int | None = None,
+        rank: str | None = None,
+        highlight: bool = False,
     ) -> None:
         self.verbose, self.k, self.ranking = verbose, check_count("k", k), rank
+        self.highlight = highlight
         self._held = HeldRanker(model_name_or_path).load(rank)
 
     def rank(
@@ -49,9 +62,9 @@ class MoverankRanker(BaseRanker):
         """Return all documents, best first, with their ids, metadata, ranks from 1 and scores."""
         documents = prep_docs(docs, doc_ids, metadata) if docs else []
         texts = [document.text for document in documents]
-        places = self._held.places(query, texts, self.k, rank=self.ranking)
+        places = self._held.places(query, texts, self.k, rank=self.ranking, highlight=self.highlight)
         results = [
-            MoverankResult(documents[place.index], place.score, rank, place.status)
+            MoverankResult(documents[place.index], place.score, rank, place.status, place.highlights)
             for rank, place in enumerate(places, start=1)
         ]
         return RankedResults(results=results, query=query, has_scores=True)

@@ -15,7 +15,7 @@ from moverank.rerank.distance.bounds import every_bound
 from moverank.rerank.distance.cell_limit import check_cells
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.distance.transport import solve_bags
-from moverank.rerank.ranking import Flow, TermScale, numbers_by_name
+from moverank.rerank.ranking import Flow, Highlight, TermScale, numbers_by_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,7 @@ class Explanation:
     ignored_words: tuple[str, ...] = ()
     costs: tuple[tuple[str, float], ...] = ()
     terms: tuple[TermScale, ...] = ()
+    highlights: tuple[Highlight, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as `explain --json` prints it."""
@@ -40,8 +41,9 @@ class Explanation:
         if self.total is not None:
             values |= {"total": self.total, "parts": numbers_by_name(self.parts), "costs": dict(self.costs)}
             values["terms"] = [asdict(term) for term in self.terms]
+        values["flows"] = [flow.to_dict() for flow in self.flows]
         words = {"unknown_words": list(self.unknown_words), "ignored_words": list(self.ignored_words)}
-        return values | {"flows": [asdict(flow) for flow in self.flows]} | words
+        return values | {"highlights": [asdict(one) for one in self.highlights]} | words
 
 
 def explain_distance(

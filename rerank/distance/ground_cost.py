@@ -199,13 +199,14 @@ def nearest_words(embedding: Embedding, sources: Sequence[str], targets: Sequenc
     sample = _sample(embedding)
     squares = np.square(vectors, dtype=np.float64).sum(axis=1)
     typical = np.sqrt(np.maximum(0, squares + np.square(sample).sum(axis=1).mean() - 2 * vectors @ sample.mean(axis=0)))
-    cost = exact_cost(points, vectors)
-    share = cost / np.maximum(typical, np.finfo(float).tiny)
-    nearest = share.argmin(axis=1)
-    return {
-        other: NearWord(names[j], float(cost[i, j]), float(share[i, j]))
-        for i, (other, j) in enumerate(zip(others, nearest.tolist(), strict=True))
-    }
+    found, size = dict[str, NearWord](), max(1, _BLOCK_BYTES // (8 * len(names)))
+    for start in range(0, len(others), size):
+        cost = exact_cost(points[start : start + size], vectors)
+        share = cost / np.maximum(typical, np.finfo(float).tiny)
+        nearest = share.argmin(axis=1)
+        for i, (other, j) in enumerate(zip(others[start : start + size], nearest.tolist(), strict=True)):
+            found[other] = NearWord(names[j], float(cost[i, j]), float(share[i, j]))
+    return found
 
 
 def typical_cost(embedding: Embedding) -> float:

@@ -41,8 +41,26 @@ QUERIES: Mapping[str, dict[str, Any]] = {
     "similar_many": {"keys": ["d1"], "options": None},
     "explain": {"query": "ant bee", "key": "d1", "vector": None, "gamma": None, "rank": None},
     "why_not": {"query": "ant bee", "key": "d1", "options": None, "vector": None},
-    "rerank": {"query": "ant", "keys": ["d1"], "k": None, "scores": [1.0], "rank": "wmd+vector", "gamma": None},
-    "rerank_many": {"queries": ["ant"], "keys": [["d1"]], "k": 1, "scores": [[1.0]], "rank": "vector", "gamma": None},
+    "rerank": {
+        "query": "ant",
+        "keys": ["d1"],
+        "k": None,
+        "scores": [1.0],
+        "rank": "wmd+vector",
+        "gamma": None,
+        "highlight": True,
+        "passage": 3,
+    },
+    "rerank_many": {
+        "queries": ["ant"],
+        "keys": [["d1"]],
+        "k": 1,
+        "scores": [[1.0]],
+        "rank": "vector",
+        "gamma": None,
+        "highlight": True,
+        "passage": 3,
+    },
     "pairs": {"within": 0.5, "k": 2, "rank": None, "gamma": None, "where": None, "unknown": "far"},
     "dedupe": {
         "within": 0.5,
@@ -73,8 +91,26 @@ CHANGES: Mapping[str, dict[str, Any]] = {
 """Methods that change a collection, or would."""
 
 RERANKER: Mapping[str, dict[str, Any]] = {
-    "rank": {"query": "ant", "candidates": ["bee"], "k": 1, "scores": [1.0], "rank": "wmd+vector", "gamma": 0.0},
-    "rank_many": {"queries": ["ant"], "candidates": [["bee"]], "k": 1, "scores": None, "rank": None, "gamma": None},
+    "rank": {
+        "query": "ant",
+        "candidates": ["bee"],
+        "k": 1,
+        "scores": [1.0],
+        "rank": "wmd+vector",
+        "gamma": 0.0,
+        "highlight": True,
+        "passage": 3,
+    },
+    "rank_many": {
+        "queries": ["ant"],
+        "candidates": [["bee"]],
+        "k": 1,
+        "scores": None,
+        "rank": None,
+        "gamma": None,
+        "highlight": True,
+        "passage": 3,
+    },
 }
 
 

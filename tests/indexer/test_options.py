@@ -22,6 +22,8 @@ _OTHER: dict[str, Any] = {
     "where": {"label": ["red"]},
     "explained": True,
     "full": True,
+    "highlight": True,
+    "passage": 7,
     "group_by": "label",
     "budget": 99.0,
     "stop": bool,

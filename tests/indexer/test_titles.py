@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import Collection, Document, Part, Rejection
-from moverank.indexer.documents import begins_with_title, counted_texts, rest_after_title, without_title
+from moverank.indexer.documents import begins_with_title, counted_texts, title_end, without_title
 from moverank.indexer.maintenance.check import check_collection
 from moverank.rerank.words.tokenizer import Tokenizer
 from tests.indexer.stored_state import stored_parts
@@ -47,8 +47,9 @@ def test_a_text_may_begin_with_its_title(text: str, title: str, begins: bool) ->
 @given(st.sampled_from(["Late train", "Late", "late"]), st.sampled_from(["", "I wait", "Later", "late train", "!"]))
 def test_every_word_is_counted_once(title: str, body: str) -> None:
     for text in (f"{title}\n{body}", f"{title.upper()}: {body}"):
-        rest = rest_after_title(text, title)
-        assert rest is not None
+        end = title_end(text, title)
+        assert end is not None
+        rest = text[end:]
         assert _COUNT(title) + _COUNT(rest) == _COUNT(text)
         assert counted_texts(title, [(0, text), (1, "more")]) == [rest, "more"]
         assert counted_texts(title, [(1, text)]) == [text]  # a comment is not an opening post

@@ -12,7 +12,18 @@ from hypothesis import strategies as st
 
 from moverank.rerank import ranking as module
 from moverank.rerank.distance.explain import Explanation
-from moverank.rerank.ranking import DISTANCES, Distance, Flow, Hit, Ranking, StageCounts, TermScale
+from moverank.rerank.ranking import (
+    DISTANCES,
+    Distance,
+    Flow,
+    Highlight,
+    Hit,
+    Passage,
+    Ranking,
+    Span,
+    StageCounts,
+    TermScale,
+)
 
 COUNTS = st.builds(StageCounts, *[st.integers(0, 10**9)] * 5)
 NUMBERS = st.floats(0, 1e6)
@@ -20,7 +31,16 @@ OR_NAN = NUMBERS | st.just(math.nan)
 NAMES = st.sampled_from(["wmd", "cover", "bm25:stem=english", "bm25:ngrams=4"])
 WORDS = st.lists(st.text(max_size=5), max_size=3).map(tuple)
 METADATA = st.dictionaries(st.text(max_size=3), st.integers() | st.text(max_size=3), max_size=2)
-FLOWS = st.lists(st.builds(Flow, st.text(), st.text(), NUMBERS, NUMBERS, NUMBERS), max_size=2).map(tuple)
+SPANS = st.lists(st.builds(Span, st.none() | st.integers(0, 9), st.integers(0, 9), st.integers(0, 9)), max_size=2).map(
+    tuple
+)
+_PLACE = st.integers(0, 99)
+SPANS = st.lists(st.builds(Span, st.none() | _PLACE, _PLACE, _PLACE), max_size=2).map(tuple)
+FLOWS = st.lists(st.builds(Flow, st.text(), st.text(), NUMBERS, NUMBERS, NUMBERS, SPANS, SPANS), max_size=2).map(tuple)
+HIGHLIGHTS = st.lists(
+    st.builds(Highlight, st.none() | st.integers(0, 9), _PLACE, _PLACE, st.text(), st.text(), NUMBERS), max_size=2
+).map(tuple)
+PASSAGES = st.none() | st.builds(Passage, _PLACE, _PLACE, _PLACE, st.text(), NUMBERS, st.integers(1, 9))
 
 
 @st.composite
@@ -29,6 +49,8 @@ def hits(draw: st.DrawFn) -> Hit:
     about: dict[str, Any] = {"title": draw(st.text()), "label": draw(st.none() | st.text()), "snippet": draw(st.text())}
     about["text"] = draw(st.none() | st.text())
     about |= {"metadata": draw(METADATA), "flows": draw(FLOWS)}
+    about |= {"highlights": draw(HIGHLIGHTS), "snippet_highlights": draw(HIGHLIGHTS), "passage": draw(PASSAGES)}
+    about["part_starts"] = tuple(draw(st.lists(st.integers(0, 99), max_size=2)))
     kind = draw(st.sampled_from(["distance", "scorer", "sum"]))
     distance = {"distance": NUMBERS, "scorer": st.just(math.nan), "sum": OR_NAN}[kind]
     if kind == "sum":
@@ -96,10 +118,14 @@ def test_objects_have_the_public_keys() -> None:
     assert list(hit) == [*shown, "flows"]
     assert (hit["rank"], hit["score"]) == (1, pytest.approx(1 / 2.25))
     assert hit["flows"] == [{"source": "cat", "target": "dog", "mass": 0.5, "cost": 2.0, "share": 0.8}]
+    spans = {"source_spans": [{"part": None, "start": 0, "end": 3}], "target_spans": []}
+    assert Flow("cat", "dog", 0.5, 2.0, 0.8, (Span(None, 0, 3),)).to_dict() == hit["flows"][0] | spans
     assert list(Hit("a", math.nan, total=1.0, candidate=0).to_dict()) == (
         [*shown[1:], "total", "parts", "costs", "candidate", "exact", "wordless"]
     )
-    assert list(Explanation(1.25, ()).to_dict()) == ["distance", "flows", "unknown_words", "ignored_words"]
+    assert list(Explanation(1.25, ()).to_dict()) == (
+        ["distance", "flows", "highlights", "unknown_words", "ignored_words"]
+    )
     assert list(Explanation(1.25, (), 2.0).to_dict())[:5] == ["distance", "total", "parts", "costs", "terms"]
 
 

@@ -1,21 +1,22 @@
 """A whole document: its posts with the words of a query marked, and the flows between query and document."""
 
+from collections.abc import Sequence
 from itertools import accumulate
+from statistics import fmean
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from moverank.indexer.documents import Document, Part, title_and_texts
+from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import IndexerError
 from moverank.indexer.formatters.document_lines import explanation_words
 from moverank.indexer.formatters.flow_diagram import STEPS, cost_limits, cost_step, flow_diagram
-from moverank.indexer.formatters.marking import Mark, marked
+from moverank.indexer.formatters.marking import marked, of_part
 from moverank.indexer.formatters.sentences import shares
 from moverank.indexer.ranked_texts import StoredKey
 from moverank.indexer.server.pages.rendering import PageValues, error_page, page_about
 from moverank.indexer.server.pages.search_page import (
     cut_title,
-    marks_between,
     metadata_values,
     near_words,
     number_or_dash,
@@ -30,12 +31,13 @@ from moverank.indexer.server.state import ServerState, collection_of
 from moverank.indexer.server.workers import Task
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.errors import NoKnownWords
-from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.ranking import Highlight
 
 router = APIRouter(prefix="/collections")
 
 _MOST_POSTS, _MOST_CHARACTERS = 200, 200_000
 _MOST_FLOWS = 300
+_MOST_SOURCES, _MOST_TARGETS = 500, 4000  # words that are compared to find the typical cost
 
 
 @router.get("/{name}/view/{key:key}")
@@ -66,7 +68,7 @@ async def _document_page(state: ServerState, request: Request, name: str, key: s
         def work(view: State, task: Task) -> PageValues:
             with view.contents() as contents:
                 document = contents.describe(key).document
-            explanation, reason, marks, typical = None, "", dict[str, Mark](), None
+            explanation, reason = None, ""
             if compared:
                 query = typed_query(form, view)
                 try:
@@ -74,9 +76,8 @@ async def _document_page(state: ServerState, request: Request, name: str, key: s
                     explanation = view.searcher.explain(query_or_key, key, options.resolved(state.limits, task))
                 except NoKnownWords as error:
                     reason = str(error)
-                marks, typical = marks_between(query, title_and_texts(document), view)
-            flows = _flows(explanation, typical) if explanation else None
-            return _shown(document, marks, view.settings.tokenizer) | {
+            flows = _flows(explanation, _typical_cost(explanation, view)) if explanation else None
+            return _shown(document, explanation.highlights if explanation else ()) | {
                 "flows": flows,
                 "reason": reason,
                 "compared": compared,
@@ -87,29 +88,38 @@ async def _document_page(state: ServerState, request: Request, name: str, key: s
         return error_page(request, "document.html", values, error)
 
 
-def _shown(document: Document, marks: dict[str, Mark], tokenizer: Tokenizer) -> PageValues:
+def _typical_cost(explanation: Explanation, view: State) -> float | None:
+    """Return the typical cost of the words of a query, the mean of those of its words that are near to others."""
+    sources = list(dict.fromkeys(flow.source for flow in explanation.flows))
+    targets = list(dict.fromkeys(flow.target for flow in explanation.flows if flow.target not in sources))
+    near = view.nearest_words(sources[:_MOST_SOURCES], targets[:_MOST_TARGETS])
+    typical = {one.word: one.cost / one.share for one in near.values() if one.share}
+    return fmean(typical.values()) if typical else None
+
+
+def _shown(document: Document, highlights: Sequence[Highlight]) -> PageValues:
     """Return the first posts of a document as a page shows them, with a limit on their characters."""
     before = accumulate((len(part.text) for part in document.parts), initial=0)
     room = [max(0, _MOST_CHARACTERS - used) for used in before]
     parts = [part for part, left in zip(document.parts, room, strict=False) if left][:_MOST_POSTS]
-    title = document.title or document.key
+    title, in_title = document.title or document.key, of_part(highlights, None)
     return {
-        "title": marked(cut_title(title), marks, tokenizer),
+        "title": marked(cut_title(title), in_title),
         "plain_title": title,
-        "whole_title": marked(title, marks, tokenizer) if cut_title(title) != title else None,
+        "whole_title": marked(title, in_title) if cut_title(title) != title else None,
         "label": document.label,
         "metadata": metadata_values(document.metadata),
         "posts": [
             {
                 "name": _post_name(document, part),
-                "text": marked(part.text[:left], marks, tokenizer),
+                "text": marked(part.text[:left], of_part(highlights, number)),
                 "cut": len(part.text) > left,
             }
-            for part, left in zip(parts, room, strict=False)
+            for number, (part, left) in enumerate(zip(parts, room, strict=False))
         ],
         "all_posts": len(document.parts),
-        "has_marks": bool(marks),
-        "near": near_words(marks),
+        "has_marks": bool(highlights),
+        "near": near_words(highlights),
     }
 
 

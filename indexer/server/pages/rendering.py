@@ -9,6 +9,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from moverank.indexer.errors import IndexerError
+from moverank.indexer.formatters.marking import note
 from moverank.indexer.server.pages.static_files import static_url
 from moverank.indexer.server.pages.typed_form import TypedForm, url_of
 from moverank.indexer.server.problems import HttpProblem, answer_of
@@ -41,6 +42,7 @@ def _environment(prefix: str) -> Environment:
     environment.globals |= {
         "link_to": lambda path: prefix + path,
         "url_of": lambda *place: prefix + url_of(*place),
+        "note": note,
         "static_url": lambda name: prefix + static_url(name),
     }
     return environment

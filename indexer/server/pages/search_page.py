@@ -5,16 +5,15 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from math import isnan
-from statistics import fmean
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from moverank.indexer.documents import Document, Metadata, title_and_texts, values_by_field
+from moverank.indexer.documents import Document, Metadata, values_by_field
 from moverank.indexer.errors import IndexerError
 from moverank.indexer.formatters.document_lines import ranking_words
-from moverank.indexer.formatters.marking import Mark, Segments, marked, marks_of_near, words_of
+from moverank.indexer.formatters.marking import Segments, marked, note, of_part, words_of
 from moverank.indexer.formatters.sentences import BETTER, Share, legend, ranking_value, shares, verdict, work_done
 from moverank.indexer.server.pages.rendering import PageValues, Work, error_page, page_about, rendered
 from moverank.indexer.server.pages.typed_form import TypedForm
@@ -24,14 +23,12 @@ from moverank.indexer.server.search_api import ThisServer, count_work
 from moverank.indexer.server.served import Served, State
 from moverank.indexer.server.state import ServerState
 from moverank.indexer.server.workers import Task
-from moverank.rerank.ranking import Ranking
+from moverank.rerank.ranking import Highlight, Hit, Ranking
 
 PROOF = "“compare all documents”"
 _LONGEST_VALUE, _LONGEST_TITLE = 80, 160
 _MOST_NEAR = 100
 _MOST_LINKED = 5_000_000  # characters of the query and its options in the links of all hits
-_MOST_WORDS = 500, 4000
-"""The number of words of a query, and of texts, that are compared to mark near words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +47,15 @@ class ShownHit:
     parts: list[Share]
 
 
-def shown_ranking(ranking: Ranking, view: State, query: Document) -> dict[str, Any]:
+def shown_ranking(ranking: Ranking) -> dict[str, Any]:
     """Return the values of a ranking for the template; words of the query, and words near to them, are marked."""
-    tokenizer = view.settings.tokenizer
-    marks, _ = marks_between(query, (text for hit in ranking.hits for text in (hit.title, hit.snippet)), view)
     return {
         "hits": [
             ShownHit(
                 hit.key,
-                marked(cut_title(hit.title or hit.key), marks, tokenizer),
+                marked(cut_title(hit.title or hit.key), _in_title(hit)),
                 hit.title or hit.key,
-                marked(hit.snippet, marks, tokenizer),
+                marked(hit.snippet, hit.snippet_highlights),
                 hit.label,
                 metadata_values(hit.metadata),
                 name,
@@ -79,25 +74,19 @@ def shown_ranking(ranking: Ranking, view: State, query: Document) -> dict[str, A
         else [(term, None, None) for term in ranking.terms],
         "ranked_by": ranking.ranked_by,
         "words": list(ranking_words(ranking)),
-        "near": near_words(marks),
+        "near": near_words(one for hit in ranking.hits for one in (*_in_title(hit), *hit.snippet_highlights)),
     }
 
 
-def marks_between(query: Document, texts: Iterable[str], view: State) -> tuple[dict[str, Mark], float | None]:
-    """Return the marks of texts, for words of a query and words near to them, and the query's typical cost."""
-    tokenizer = view.settings.tokenizer
-    same = words_of(title_and_texts(query), tokenizer)
-    others = [word for word in words_of(texts, tokenizer) if word not in same]
-    most_sources, most_targets = _MOST_WORDS
-    near = view.nearest_words(list(same)[:most_sources], others[:most_targets])
-    typical = {one.word: one.cost / one.share for one in near.values() if one.share}
-    return marks_of_near(same, near), fmean(typical.values()) if typical else None
+def _in_title(hit: Hit) -> list[Highlight]:
+    return of_part(hit.highlights, None) if hit.title else []
 
 
-def near_words(marks: dict[str, Mark]) -> list[tuple[str, Mark]]:
-    """Return the words near to a word of the query with their marks, nearer words first."""
-    near = sorted(((word, mark) for word, mark in marks.items() if mark.step), key=lambda one: (one[1].step, one[0]))
-    return near[:_MOST_NEAR]
+def near_words(highlights: Iterable[Highlight]) -> list[tuple[str, str]]:
+    """Return the words near to a word of the query with notes, nearer words first."""
+    near = {one.word: one for one in highlights if one.cost}
+    nearest = sorted(near.values(), key=lambda one: (one.cost, one.word))
+    return [(one.word, note(one)) for one in nearest[:_MOST_NEAR]]
 
 
 def cut_title(title: str) -> str:
@@ -210,7 +199,7 @@ def search_of_form(state: ServerState, form: TypedForm) -> Work:
         searcher = view.searcher
         ranking = searcher.similar(similar, resolved) if similar else searcher.search(query, resolved)
         title = cut_title(query.title or query.key)
-        return shown_ranking(count_work(state, ranking), view, query) | {"query_title": title}
+        return shown_ranking(count_work(state, ranking)) | {"query_title": title}
 
     return work
 

@@ -91,6 +91,7 @@ class TypedForm:
             exact=bool(self.one("exact")),
             rank=self.rank,
             where=self.conditions or None,
+            highlight=True,
         )
 
     def link(self, path: str, **changes: str) -> str:

@@ -158,3 +158,23 @@ def test_stored_candidates_have_whole_texts_on_request(call: Call, index: Path, 
     arguments = ("rerank", "--run", tmp_path / "run", "--queries", queries, "-i", index)
     assert [hit["text"] for hit in call(*arguments, "--json", "--full").json["hits"]] == [TEXTS["c"], TEXTS["b"]]
     assert call(*arguments, "--full").out == call(*arguments).out
+
+
+def test_the_first_candidates_get_places(call: Call, index: Path, vectors: Path) -> None:
+    texts = [{"id": key, "text": text} for key, text in TEXTS.items()]
+    given = {
+        "stored": ([{"id": key} for key in TEXTS], ("-i", index)),
+        "texts": (texts, ("--embedding", vectors, "--rank", "wmd")),
+    }
+    found = {}
+    for name, (candidates, source) in given.items():
+        line = json.dumps({"query": "cat", "candidates": candidates}).encode()
+        options = ("--highlight", "--passage", "2", "-k", "1")
+        answer = call("rerank", *source, *options, stdin=line)
+        assert (answer.code, answer.err) == (0, "")
+        first, *others = answer.json["candidates"]
+        assert first["highlights"] == [{"part": 0, "start": 0, "end": 3, "word": "cat", "source": "cat", "cost": 0.0}]
+        assert first["passage"] == {"part": 0, "start": 0, "end": 3, "text": "cat", "distance": 0.0, "windows": 1}
+        assert not any({"highlights", "passage"} & set(one) for one in others)
+        found[name] = call("rerank", *source, *options, "--json", stdin=line).json["hits"][0]
+    assert {name: hit["highlights"] for name, hit in found.items()}["stored"] == first["highlights"]

@@ -25,6 +25,7 @@ SEARCHES: list[tuple[str, ...]] = [
     ("search", "cat", "-k", "1000"),
     ("search", "cat", "--explain"),
 ]
+FLOW = {"source", "target", "mass", "cost", "share", "source_spans", "target_spans"}
 
 
 @pytest.mark.parametrize("arguments", SEARCHES)
@@ -43,7 +44,8 @@ def test_search_and_similar_have_their_json_keys(call: Call, collection: Path, a
     assert result["ranking"]
     for hit in result["hits"]:
         assert {"rank", "key", "title", "distance", "score"} <= set(hit)
-        assert all(set(flow) == {"source", "target", "mass", "cost", "share"} for flow in hit.get("flows", []))
+        assert all(set(flow) == FLOW for flow in hit.get("flows", []))
+        assert not {"highlights", "snippet_highlights", "part_starts", "passage"} & set(hit)
 
 
 def test_percentiles_and_a_share_of_the_documents(call: Call, collection: Path) -> None:
@@ -167,7 +169,8 @@ def test_similar_excludes_the_document_itself(call: Call, collection: Path) -> N
 def test_explain_has_its_json_keys(call: Call, collection: Path) -> None:
     result = call("explain", "cat dog", "d1", "-i", collection, "--json").json
     assert {"distance", "flows"} <= set(result)
-    assert all(set(flow) == {"source", "target", "mass", "cost", "share"} for flow in result["flows"])
+    assert all(set(flow) == FLOW for flow in result["flows"])
+    assert all(set(one) == {"part", "start", "end", "word", "source", "cost"} for one in result["highlights"])
     assert sum(flow["mass"] * flow["cost"] for flow in result["flows"]) == pytest.approx(result["distance"])
 
 
@@ -460,3 +463,40 @@ def test_hits_are_written_as_a_page(call: Call, collection: Path, tmp_path: Path
     assert [hit["key"] for hit in plain["hits"]] == [hit["key"] for hit in found["hits"]]
     answer = call("search", "cat", "-i", collection, "--html", tmp_path / "no" / "page.html")
     assert (answer.code, "there is no directory" in answer.sentence) == (2, True)
+
+
+def test_highlights_and_passages(call: Call, collection: Path, tmp_path: Path) -> None:
+    page = tmp_path / "hits.html"
+    options = ("--highlight", "--full", "--passage", "3", "-k", "3")
+    answer = call("search", "cat dog", "-i", collection, "--json", "--html", page, *options)
+    for hit in answer.json["hits"]:
+        for one in hit["highlights"]:
+            if one["part"] is not None:
+                start = hit["part_starts"][one["part"]]
+                assert hit["text"][start + one["start"] : start + one["end"]].lower() == one["word"]
+        for one in hit["snippet_highlights"]:
+            assert hit["snippet"][one["start"] : one["end"]].lower() == one["word"]
+        passage = hit["passage"]
+        start = hit["part_starts"][passage["part"]]
+        assert hit["text"][start + passage["start"] : start + passage["end"]] == passage["text"]
+        assert f"distance {passage['distance']:.4f}" in page.read_text()
+        assert "flows" not in hit  # the page has them
+    assert "<mark>cat</mark>" in page.read_text()
+    plain = call("search", "cat dog", "-i", collection, "--json", "--html", page).json
+    assert not {"highlights", "flows", "snippet_highlights"} & set(plain["hits"][0])
+    shown = call("search", "cat dog", "-i", collection, "--passage", "3", "-k", "1").out
+    assert f"Passage of part 0, distance {answer.json['hits'][0]['passage']['distance']:.4f}" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--format", "csv", "--highlight"), "--format csv has no places: leave --highlight and --passage out"),
+        (("--format", "csv", "--passage", "4"), "--format csv has no places: leave --highlight and --passage out"),
+        (("--passage", "0"), "--passage"),
+    ],
+)
+def test_places_that_cannot_be_printed(call: Call, collection: Path, options: tuple[str, ...], message: str) -> None:
+    answer = call("search", "cat", "-i", collection, *options)
+    assert answer.code == 2
+    assert message in answer.err

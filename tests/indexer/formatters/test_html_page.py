@@ -1,10 +1,10 @@
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
 from moverank.indexer.formatters.html_page import explanation_page, ranking_page
 from moverank.rerank.distance.explain import Explanation
-from moverank.rerank.ranking import Flow, Hit, Ranking
-from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.ranking import Flow, Highlight, Hit, Ranking
 
 
 class _Balance(HTMLParser):
@@ -68,9 +68,7 @@ def test_a_page_of_hits_is_well_formed_and_loads_nothing() -> None:
     hits = (Hit(malicious, 0.5, flows=flows, text=malicious, **about), Hit("k", 0.7, **about))
     failed = Ranking((), certified=False, scope="collection", problem=malicious)
     page = _Balance()
-    page.feed(
-        ranking_page([(malicious, Ranking(hits, True, "collection", ranked_by="wmd")), ("q", failed)], Tokenizer())
-    )
+    page.feed(ranking_page([(malicious, Ranking(hits, True, "collection", ranked_by="wmd")), ("q", failed)]))
     assert page.open == []
     assert not {"script", "link", "img", "src", "href"} & set(page.seen)
     assert not [name for name in page.seen if name.startswith("on")]
@@ -79,15 +77,15 @@ def test_a_page_of_hits_is_well_formed_and_loads_nothing() -> None:
 
 
 def test_the_words_of_the_query_are_marked() -> None:
-    near = (
-        Flow("dog", "dog", 0.5, 0.0, 0.0),
-        Flow("cat", "kitten", 0.25, 0.1, 0.1),
-        Flow("cat", "train", 0.25, 1.0, 0.9),
+    dog, kitten = Highlight(None, 0, 3, "dog", "dog", 0.0), Highlight(1, 9, 15, "kitten", "cat", 0.1)
+    about: dict[str, Any] = {"snippet": "a kitten, a train", "snippet_highlights": (replace(kitten, start=2, end=8),)}
+    hits = (
+        Hit("d", 0.1, "Dog", highlights=(dog, kitten), **about),
+        Hit("dog", 0.2, text=" A\n\nWow, one kitten", highlights=(kitten,), part_starts=(0, 4)),
+        Hit("e", 0.2, "The dog", highlights=(replace(dog, start=4, end=7),)),
     )
-    hits = (Hit("d", 0.1, "Dog", snippet="a kitten, a train", flows=near), Hit("e", 0.2, "The dog"))
-    page = ranking_page(
-        [("the dog", Ranking(hits, True, "collection", ranked_by="wmd"))], Tokenizer(frozenset({"the"}))
-    )
+    page = ranking_page([("the dog", Ranking(hits, True, "collection", ranked_by="wmd"))])
+    assert "A\n\nWow, one <mark" in page
     assert "<mark>Dog</mark>" in page
-    assert '<mark class="moved step1" title="from cat, cost 0.10">kitten</mark>, a train' in page
+    assert '<mark class="moved" title="near cat, cost 0.10">kitten</mark>, a train' in page
     assert "The <mark>dog</mark>" in page

@@ -1,43 +1,43 @@
 """Marked texts: nothing is lost, and the right words are marked."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytest.importorskip("fastapi", reason="the extra `server` is not installed")
-pytest.importorskip("jinja2", reason="the extra `server` is not installed")
-
-from moverank.indexer.formatters.marking import Mark, marked, marks_of_flows, marks_of_near, marks_of_words, words_of
-from moverank.rerank.distance.ground_cost import NearWord
-from moverank.rerank.ranking import Flow
+from moverank.indexer.documents import Document, Part
+from moverank.indexer.formatters.marking import as_written, marked, marked_text, marks_of_passage, note, words_of
+from moverank.rerank.distance.explain import Explanation
+from moverank.rerank.ranking import Flow, Highlight, Hit, Passage, Span
 from moverank.rerank.words.tokenizer import Tokenizer
 
 
-@given(st.text(), st.lists(st.sampled_from(["a", "bc", "é", "नमस्ते"])))
-def test_the_pieces_are_the_text(text: str, words: list[str]) -> None:
+def _places(text: str) -> list[Highlight]:
+    return [Highlight(0, start, end, word, word, 0.0) for start, end, word in Tokenizer().spans(text)]
+
+
+@given(st.text())
+def test_the_pieces_are_the_text(text: str) -> None:
     text = f"{text} bc Nun É {text}"
-    pieces = marked(text, marks_of_words(words), Tokenizer())
-    assert "".join(piece for piece, _ in pieces) == text
-    for piece, mark in pieces:
-        assert mark is None or words_of([piece], Tokenizer()) <= set(words)
+    for shown in (text, text[: len(text) // 2]):
+        pieces = marked(shown, _places(text))
+        assert "".join(piece for piece, _ in pieces) == shown
+        for piece, mark in pieces:
+            assert mark is None or words_of([piece], Tokenizer()) == {mark.word}
 
 
-def test_words_are_marked_in_any_case_and_form() -> None:
-    pieces = marked("Cafe\u0301 or CAFÉ, cafés", marks_of_words(["café"]), Tokenizer())
-    assert [piece for piece, mark in pieces if mark] == ["Cafe\u0301", "CAFÉ"]
+def test_a_passage_has_the_highlights_within_it() -> None:
+    text = "One plug. The plug gets hot. A plug."
+    hit = Hit("k", 1.0, highlights=tuple(_places(text)), passage=Passage(0, 10, 28, text[10:28], 0.5, 3))
+    assert [piece for piece, mark in marked_text(hit) if mark] == ["The", "plug", "gets", "hot"]
+    assert [one.word for one in marks_of_passage(hit) if 0 <= one.start < 18] == ["the", "plug", "gets", "hot"]
 
 
-def test_words_that_stayed_and_near_ones_are_marked() -> None:
-    flows = (
-        Flow("plug", "plug", 0.2, 0.0, 0.0),
-        Flow("plug", "socket", 0.2, 0.4, 0.1),
-        Flow("hot", "socket", 0.2, 0.7, 0.1),
-        Flow("hot", "cheese", 0.4, 2.0, 0.8),
-    )
-    marks = marks_of_flows(flows, ("zzz",))
-    assert marks == {"plug": Mark(), "zzz": Mark(), "socket": Mark(1, "from plug, cost 0.40")}
-    assert marks_of_near(["plug"], {"socket": NearWord("plug", 0.4, 0.3), "far": NearWord("plug", 1.4, 0.9)}) == {
-        "plug": Mark(),
-        "socket": Mark(1, "near plug, cost 0.40"),
-    }
-    assert words_of(["The plug", "is hot"], Tokenizer(frozenset({"the", "is"}))) == {"plug", "hot"}
+def test_near_words_have_a_note() -> None:
+    assert note(Highlight(0, 0, 4, "warm", "hot", 0.456)) == "near hot, cost 0.46"
+    assert note(Highlight(0, 0, 3, "hot", "hot", 0.0)) == ""
+
+
+def test_flows_are_shown_as_both_sides_write_them() -> None:
+    spans = (Span(None, 0, 4), Span(0, 0, 4)), (Span(1, 2, 5),)
+    explanation = Explanation(1.0, (Flow("plug", "hot", 1.0, 1.0, 1.0, *spans), Flow("a", "b", 0.0, 0.0, 0.0)))
+    shown = as_written(explanation, Document("q", "PLUG"), Document("d", "", (Part(""), Part("A HOT one"))))
+    assert [(flow.source, flow.target) for flow in shown.flows] == [("PLUG", "HOT"), ("a", "b")]

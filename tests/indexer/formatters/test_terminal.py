@@ -1,8 +1,10 @@
+import io
 import math
 import re
 from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
 from moverank.indexer.documents import Changes
 from moverank.indexer.formatters.escaping import without_isolates
@@ -17,8 +19,7 @@ from moverank.indexer.formatters.terminal import (
     why_not_view,
 )
 from moverank.rerank.distance.explain import Explanation, WhyNot
-from moverank.rerank.ranking import Flow, Hit, Percentile, Ranking
-from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.ranking import Flow, Highlight, Hit, Passage, Percentile, Ranking
 from tests.indexer.formatters.samples import COUNTS, FLOWS, HIT, MALICIOUS, RANKING, printed
 
 
@@ -27,6 +28,39 @@ def test_a_ranking_as_text() -> None:
     assert lines[0].split() == ["1", "distance", "1.2500", "Title", "[pets]"]
     assert [line.strip() for line in lines[1:4]] == ["key/1", "a dog and a bird", "red,  cat → dog,  cat → bird"]
     assert lines[4] == "Certified: no other document is nearer. 1,200 compared, 3 solved, 0.50 s."
+
+
+def _styled(hit: Hit) -> str:
+    """Return what a terminal with styles shows of a hit; escape sequences are in brackets."""
+    console = Console(file=io.StringIO(), width=200, force_terminal=True, color_system="truecolor")
+    console.print(ranking_view(Ranking((hit,), certified=True, scope="collection", counts=COUNTS), 1))
+    assert isinstance(console.file, io.StringIO)
+    return re.sub("\x1b\\[([0-9;]*)m", r"<\1>", console.file.getvalue())
+
+
+def test_words_of_the_query_are_marked_and_near_ones_fainter() -> None:
+    same, near = Highlight(0, 2, 5, "dog", "dog", 0.0), Highlight(0, 12, 16, "bird", "cat", 0.5)
+    title = Highlight(None, 2, 5, "dog", "dog", 0.0)
+    text = "a dog and a bird"
+    shown = _styled(
+        replace(HIT, title="A Dog\nx", flows=(), highlights=(title, same, near), snippet_highlights=(same, near))
+    )
+    assert "<1>A <0><1;4>Dog<0><1> x<0>" in shown
+    assert "a <1;4>dog<0> and a <2;4>bird<0>" in shown
+    whole = f" \n{text}\n\nno {text}"
+    other = replace(near, part=1, start=15, end=19)
+    shown = _styled(Hit("k", 1.0, text=whole, highlights=(same, other), part_starts=(2, 20)))
+    assert "a <1;4>dog<0> and a bird" in shown
+    assert "no a dog and a <2;4>bird<0>" in shown
+    passage = Passage(0, 10, 16, text[10:], 0.25, 3)
+    shown = _styled(replace(HIT, flows=(), highlights=(same, near), passage=passage))
+    assert "a <2;4>bird<0>" in shown
+    assert "dog" not in shown
+    assert "Passage of part 0, distance 0.2500, the nearest of 3 windows" in shown
+    marked = replace(same, start=0, end=len(MALICIOUS))
+    assert "\x1b" not in printed(
+        ranking_view(Ranking((Hit("k", 1.0, snippet=MALICIOUS, snippet_highlights=(marked,)),), True, "collection"), 1)
+    )
 
 
 @pytest.mark.parametrize(
@@ -42,7 +76,7 @@ def test_a_ranking_as_text() -> None:
 def test_a_percentile_is_shown_with_its_interval(percentile: Percentile, shown: str) -> None:
     hit = replace(HIT, percentile=percentile)
     assert printed(ranking_view(replace(RANKING, hits=(hit,)), 0.5)).splitlines()[0].endswith(f"[pets]  {shown}")
-    assert f">{shown}</span>" in ranking_page([("cat", replace(RANKING, hits=(hit,)))], Tokenizer())
+    assert f">{shown}</span>" in ranking_page([("cat", replace(RANKING, hits=(hit,)))])
 
 
 def test_all_flows_are_shown_on_request() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from moverank import Collection, Document, DocumentFrequencies, Embedding, Part, Ranking, Reranker
 from moverank.indexer.errors import SettingsError
-from moverank.indexer.formatters.marking import marked, marks_of_words
+from moverank.indexer.formatters.marking import marked
 from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.settings import Settings
 from tests.indexer.commands.program import program
@@ -151,7 +151,8 @@ def test_snippets_and_marks_of_phrases(tmp_path: Path, file: Path) -> None:
         for query, rank in (("new york", "wmd"), ("york", "bm25")):
             hit = collection.search(query, rank=rank).hits[0]
             assert hit.snippet.endswith("in New York")
-        pieces = marked("in New York", marks_of_words(["york"]), collection.settings.tokenizer)
+        hit = collection.search("york", rank="bm25", highlight=True).hits[0]
+        pieces = marked(hit.snippet, hit.snippet_highlights)
         assert [piece for piece, mark in pieces if mark] == ["New York"]
 
 

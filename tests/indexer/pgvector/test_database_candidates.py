@@ -76,9 +76,12 @@ def statements() -> Iterator[list[str]]:
 
 
 def same(one: Ranking, other: Ranking) -> bool:
-    """Return whether two rankings have the same hits, values and flows."""
+    """Return whether two rankings have the same hits, values, flows, highlights and passages."""
     first, second = (
-        [(hit.key, hit.title, hit.label, hit.snippet, hit.flows, hit.metadata) for hit in each.hits]
+        [
+            (hit.key, hit.title, hit.label, hit.snippet, hit.flows, hit.metadata, hit.highlights, hit.passage)
+            for hit in each.hits
+        ]
         for each in (one, other)
     )
     values, expected = (
@@ -103,7 +106,14 @@ def test_answers_are_those_of_files(make: Make, make_collection: MakeCollection,
         collection.index(documents())
     for rank in RANKINGS:
         for options in ({"depth": 25}, {"depth": 25, "where": ["number>=10", "label=l1", "label=l2"]}):
-            chosen: dict[str, Any] = {"k": 6, "rank": rank, "explained": True, **options}
+            chosen: dict[str, Any] = {
+                "k": 6,
+                "rank": rank,
+                "explained": True,
+                "highlight": True,
+                "passage": 3,
+                **options,
+            }
             found, expected = there.search(QUERY, **chosen), here.search(QUERY, **chosen)
             assert same(found, expected), (rank, options)
             assert (found.certified, found.scope) == (expected.certified, expected.scope), (rank, options)

@@ -22,8 +22,7 @@ from moverank import Document, Embedding, Part, Reranker
 from moverank.indexer.formatters.comparison_page import changes_page, evidence_page
 from moverank.indexer.formatters.html_page import explanation_page, ranking_page
 from moverank.rerank.distance.explain import Explanation
-from moverank.rerank.ranking import Flow, Hit, Ranking
-from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.ranking import Flow, Highlight, Hit, Ranking
 from tests.indexer.server.pages_world import (
     IMAGE,
     LONG,
@@ -604,7 +603,7 @@ def test_everything_is_reached_by_keyboard(page: Page) -> None:
     page.keyboard.press("Tab")
     expect(page.locator("#results > .near summary")).to_be_focused()
     page.keyboard.press("Enter")  # what the notes of marked words say to those who can point at them
-    expect(page.locator("#results > .near li").first).to_have_text(re.compile("^warm near hot, cost "))
+    expect(page.locator("#results > .near li").first).to_have_text(re.compile("^cheese near mains, cost "))
     page.keyboard.press("Tab")
     expect(page.locator(".hit h3 a").first).to_be_focused()
     outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
@@ -693,11 +692,14 @@ def test_each_text_has_the_direction_of_its_script(browser: Browser, tmp_path: P
                 page.goto(f"/collections/forum/view/{key}?q={quote('الكتاب plug')}")
                 assert page.locator("h1, .post .text").evaluate_all(direction) == [expected] * 2
     hits = tuple(
-        Hit(key, 1.0, title, None, text)
-        for key, title, text in (("ar", "كتاب", "هذا الْكِتَابُ"), ("en", "Book", "A book"))
+        Hit(key, 1.0, title, None, text, snippet_highlights=marks)
+        for key, title, text, marks in (
+            ("ar", "كتاب", "هذا الْكِتَابُ", (Highlight(0, 4, 14, "الكتاب", "الكتاب", 0.0),)),
+            ("en", "Book", "A book", ()),
+        )
     )
     with browser.new_page() as page:
-        page.set_content(ranking_page([("الكتاب", Ranking(hits, certified=True, scope="collection"))], Tokenizer()))
+        page.set_content(ranking_page([("الكتاب", Ranking(hits, certified=True, scope="collection"))]))
         assert page.locator("h1, h3, .snippet").evaluate_all(direction) == ["rtl"] * 3 + ["ltr"] * 2
         assert page.locator("mark").all_inner_texts() == ["الْكِتَابُ"]
 
@@ -742,7 +744,7 @@ def test_pages_of_files_fit_a_narrow_screen(browser: Browser, tmp_path: Path) ->
     hits = (Hit("k", 1.2345, "plug " * 20, snippet="plug " * 99, flows=flows, metadata={"x" * 60: "y" * 90}),)
     ranking = Ranking(hits, certified=True, scope="collection", ranked_by="wmd:mu=20,weights=tfidf+0.5*cover")
     pages = (
-        ranking_page([("plug", ranking)], Tokenizer()),
+        ranking_page([("plug", ranking)]),
         explanation_page(Explanation(1.2345, flows), "plug", "title"),
     )
     with browser.new_context(viewport={"width": 320, "height": 640}) as context:
@@ -793,7 +795,7 @@ def test_the_colours_of_flows_and_marks_are_seen_and_none_is_red(
             drawn = [one * opacity + other * (1 - opacity) for one, other in zip(fill, paper, strict=True)]
             assert _contrast(drawn, paper) >= 3
             assert fill[0] < max(fill) or max(fill) - min(fill) < 12
-        for name in ("mark:not(.moved)", "mark.step1"):
+        for name in ("mark:not(.moved)", "mark.moved"):
             assert _contrast(ink, _rgb(page.evaluate(of, [name, "backgroundColor"]))) >= 4.5
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from moverank import Collection, SearchOptions, UsageError
+from moverank import Collection, SearchOptions, TooLarge, UsageError
 from tests.indexer.commands.program import Call, program
 from tests.indexer.server.running import RunningServer
 
@@ -34,6 +34,13 @@ def _without_time(values: Any) -> Any:
         (["search", "dog", "--max-distance", "0.9"], "search", {"query": "dog", "max_distance": 0.9}),
         (["similar", "t1", "--within", "30%"], "similar", {"key": "t1", "max_distance": "30%"}),
         (["search", "dog", "--full"], "search", {"query": "dog", "full": True}),
+        (["search", "dog", "--highlight"], "search", {"query": "dog", "highlight": True}),
+        (["search", "dog", "--passage", "3"], "search", {"query": "dog", "passage": 3}),
+        (
+            ["similar", "t1", "--full", "--highlight", "--explain"],
+            "similar",
+            {"key": "t1", "full": True, "highlight": True, "explain": True},
+        ),
         (["similar", "t1", "--full"], "similar", {"key": "t1", "full": True}),
         (["search", "zzz", "--rank", "bm25"], "search", {"query": "zzz", "rank": "bm25"}),
         (["similar", "t1", "--gamma", "0.5"], "similar", {"key": "t1", "gamma": 0.5}),
@@ -106,6 +113,23 @@ def test_stored_documents_are_reranked_by_key(pets: Path, server: RunningServer)
     assert [(hit["key"], hit["candidate"], hit["wordless"]) for hit in hits] == [
         (hit.key, hit.candidate, hit.wordless) for hit in expected.hits
     ]
+    located = server.ask("/collections/pets/rerank", body | {"highlight": True, "passage": 3}).json["hits"]
+    assert located[0]["highlights"]
+    assert located[0]["passage"]["windows"] >= 1
+    assert not {"highlights", "passage"} & {*hits[0], *located[1]}
+
+
+def test_places_count_in_the_size_of_an_answer(pets: Path, server: RunningServer) -> None:
+    for options in ({"passage": 0}, {"passage": "x"}, {"highlight": "x"}):
+        assert server.ask("/collections/pets/search", {"query": "dog"} | options).status == 422
+    with Collection.open(pets) as collection:
+        hit = collection.search("dog", k=1, highlight=True, full=True).hits[0]
+        assert hit.text is not None
+        between = 2 * (len(hit.part_starts) - 1)  # the empty lines between parts
+        size = len(hit.text) - between + 100 * (len(hit.highlights) + len(hit.snippet_highlights))
+        assert collection.search("dog", k=1, highlight=True, full=True, most_characters=size).hits
+        with pytest.raises(TooLarge):
+            collection.search("dog", k=1, highlight=True, full=True, most_characters=size - 1)
 
 
 def test_why_not_names_the_stage(call: Call, pets: Path, server: RunningServer) -> None:

@@ -84,5 +84,5 @@ def test_pages(ask: Ask) -> None:
     status, page = ask("GET", "/?q=ant+bee")
     assert status == 200
     assert "hits" in page
-    assert '<mark class="moved step' in page.partition('class="hits"')[2]  # by the vectors of a shard
+    assert '<mark class="moved" title' in page.partition('class="hits"')[2]  # by the vectors of a shard
     assert ask("GET", "/?similar=d1")[0] == 200

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from moverank import Collection, Document, SearchOptions, Settings
+from moverank import Collection, Document, Explanation, SearchOptions, Settings
 from moverank.indexer.documents import NamedSource, Origin, Rejection
 from moverank.indexer.errors import CollectionError, PruneRefused, RecordError, SettingsError, UnknownKey, UsageError
 from moverank.indexer.evaluation.experiments import evaluate_retrieval
@@ -315,6 +315,7 @@ def test_explanations_are_those_of_one_collection(both: tuple[Cluster, Collectio
             mine, theirs = cluster.explain("ant bee cat", key, rank=rank), one.explain("ant bee cat", key, rank=rank)
             assert mine.distance == pytest.approx(theirs.distance, abs=1e-9)
             assert mine.total == pytest.approx(theirs.total, abs=1e-9)
+            assert _places(mine) == _places(theirs)
             own, other = (each.why_not("ant bee cat", key, rank=rank, k=2) for each in (cluster, one))
             assert own.stage == other.stage
             assert own.kth == pytest.approx(other.kth, abs=1e-9)
@@ -323,6 +324,7 @@ def test_explanations_are_those_of_one_collection(both: tuple[Cluster, Collectio
             mine, theirs = (each.explain(similar="d1", key=key, rank=rank) for each in (cluster, one))
             assert mine.distance == pytest.approx(theirs.distance, abs=1e-9)
             assert mine.total == pytest.approx(theirs.total, abs=1e-9)
+            assert _places(mine) == _places(theirs)
             own, other = (each.why_not(similar="d1", key=key, rank=rank, k=2) for each in (cluster, one))
             assert own.stage == other.stage
             assert own.kth == pytest.approx(other.kth, abs=1e-9)
@@ -332,6 +334,30 @@ def test_explanations_are_those_of_one_collection(both: tuple[Cluster, Collectio
         cluster.explain("ant", "nobody")
     with pytest.raises(UnknownKey, match="no document with the key 'nobody'"):
         cluster.explain(similar="nobody", key="d1")
+
+
+def _places(explanation: Explanation) -> tuple[object, object]:
+    """Return the spans of each flow, of which there must be some, and the places of highlights."""
+    spans = {(flow.source, flow.target, flow.source_spans, flow.target_spans) for flow in explanation.flows}
+    assert all(source and target for *_, source, target in spans)
+    return spans, [(one.part, one.start, one.end, one.word, one.source) for one in explanation.highlights]
+
+
+def test_places_are_those_of_one_collection(both: tuple[Cluster, Collection]) -> None:
+    cluster, one = both
+    for explained in (False, True):
+        options = SearchOptions(rank="wmd", k=9, explained=explained, highlight=True, passage=4)
+        for mine, theirs in (
+            (cluster.search("ant bee cat", options), one.search("ant bee cat", options)),
+            (cluster.similar("d1", options), one.similar("d1", options)),
+        ):
+            found, expected = ({hit.key: hit for hit in each.hits} for each in (mine, theirs))
+            assert len(found.keys() & expected.keys()) >= 8  # of equally near ones, others may be last
+            for key in found.keys() & expected.keys():
+                assert found[key].highlights == expected[key].highlights
+                assert found[key].snippet_highlights == expected[key].snippet_highlights
+                assert found[key].passage == expected[key].passage
+                assert all(flow.source_spans and flow.target_spans for flow in found[key].flows)
 
 
 def test_many_queries_are_answered_in_order(both: tuple[Cluster, Collection]) -> None:

@@ -71,9 +71,11 @@ class CountingRanker:
         k: int | None = None,
         scores: Sequence[EngineScores | None] | None = None,
         rank: str | None = None,
+        *,
+        highlight: bool = False,
     ) -> list[Ranking]:
         """See `Reranker.rank_many`."""
-        rankings = self.ranker.rank_many(queries, candidates, k, scores, rank)
+        rankings = self.ranker.rank_many(queries, candidates, k, scores, rank, highlight=highlight)
         self.solved += sum(ranking.counts.solved for ranking in rankings)
         self.depths += [k] * len(queries)
         return rankings

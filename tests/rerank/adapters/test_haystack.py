@@ -92,7 +92,7 @@ def test_a_pipeline_is_stored_and_loaded(vectors_file: Path) -> None:
     again = Pipeline.loads(stored, allowed_modules=[MODULE])
     assert again.to_dict() == pipeline.to_dict()
     assert again.to_dict()["components"]["moverank"]["init_parameters"] == {
-        "path": str(vectors_file), "top_k": 2, "rank": "wmd", "keep_rest": True
+        "path": str(vectors_file), "top_k": 2, "rank": "wmd", "keep_rest": True, "highlight": False
     }  # fmt: skip
     inputs = {"moverank": {"query": world.QUERY, "documents": _documents()}}
     assert _ids(again.run(inputs)["moverank"]) == _ids(pipeline.run(inputs)["moverank"])
@@ -118,3 +118,13 @@ def test_invalid_arguments_are_named(vectors_file: Path) -> None:
         MoverankRanker("words.txt", top_k=0)
     with pytest.raises(ValueError, match=message):
         MoverankRanker(str(vectors_file), rank="wmd").run(world.QUERY, _documents(), top_k=0)
+
+
+def test_the_first_documents_have_highlights(vectors_file: Path) -> None:
+    ranker = MoverankRanker(str(vectors_file), top_k=2, keep_rest=True, highlight=True)
+    assert MoverankRanker.from_dict(ranker.to_dict()).highlight
+    found = ranker.run(world.QUERY, _documents())["documents"]
+    for document in found[:2]:
+        for one in document.meta["moverank_highlights"]:
+            assert document.content[one["start"] : one["end"]] == one["word"]
+    assert all("moverank_highlights" not in document.meta for document in found[2:])

@@ -173,3 +173,14 @@ def test_invalid_arguments_are_named(table: Any, ranker: Reranker) -> None:
         MoverankReranker(ranker, return_score="some")
     with pytest.raises(ValueError, match="the query must be a string, not None"):
         MoverankReranker(ranker).rerank_multivector([table.to_arrow()], None)
+
+
+def test_rows_have_highlights(table: Any, ranker: Reranker) -> None:
+    reranker = MoverankReranker(ranker, top_n=2, highlight=True)
+    result = table.search(VECTORS[0]).rerank(reranker, query_string=world.QUERY).to_arrow()
+    for row in result.to_pylist():
+        assert row["moverank_highlights"]
+        assert all(row["text"][one["start"] : one["end"]] == one["word"] for one in row["moverank_highlights"])
+    unknown = table.search(VECTORS[0]).rerank(reranker, query_string=world.UNKNOWN).to_arrow()
+    assert unknown["moverank_highlights"].to_pylist() == [[], []]
+    assert unknown.schema.field("moverank_highlights").type == result.schema.field("moverank_highlights").type

@@ -140,3 +140,22 @@ def test_the_retriever_finds_nothing_for_unknown_words(collection: Collection) -
 def test_the_retriever_needs_a_collection() -> None:
     with pytest.raises(ValueError, match=r"the collection must be a moverank\.Collection or the path of one, not 5"):
         MoverankRetriever(collection=5)
+
+
+def test_the_first_documents_have_highlights(ranker: Reranker, collection: Collection) -> None:
+    documents = [
+        Document(page_content="A plug, hot."),
+        Document(page_content="plug cat"),
+        Document(page_content="roof"),
+    ]
+    compressor = MoverankCompressor(ranker=ranker, top_n=2, keep_rest=True, highlight=True)
+    found = compressor.compress_documents(documents, world.QUERY)
+    for document in found[:2]:
+        for one in document.metadata["moverank_highlights"]:
+            assert document.page_content[one["start"] : one["end"]].lower() == one["word"]
+    assert {one["word"] for one in found[0].metadata["moverank_highlights"]} >= {"plug", "hot"}
+    assert "moverank_highlights" not in found[2].metadata
+    plain = MoverankCompressor(ranker=ranker).compress_documents(documents, world.QUERY)
+    assert all("moverank_highlights" not in document.metadata for document in plain)
+    stored = MoverankRetriever(collection=collection, k=1, options={"highlight": True}).invoke(world.QUERY)[0]
+    assert [one["word"] for one in stored.metadata["moverank_highlights"] if one["part"] == 0] == world.QUERY.split()

@@ -95,3 +95,18 @@ def test_invalid_arguments_are_named(ranker: Reranker) -> None:
         MoverankPostprocessor(ranker=None)
     with pytest.raises(ValueError, match="a query is needed: pass query_str or query_bundle"):
         MoverankPostprocessor(ranker=ranker).postprocess_nodes(_scored())
+
+
+def test_copies_of_nodes_have_highlights_that_no_model_sees(ranker: Reranker) -> None:
+    given = _scored()
+    postprocessor = MoverankPostprocessor(ranker=ranker, top_n=2, highlight=True)
+    found = postprocessor.postprocess_nodes(given, query_str=world.QUERY)
+    assert given == _scored()
+    for each in found:
+        text = each.node.get_content(metadata_mode=MetadataMode.NONE)
+        highlights = each.node.metadata["moverank_highlights"]
+        assert highlights
+        assert [text[one["start"] : one["end"]] for one in highlights] == [one["word"] for one in highlights]
+        for mode in (MetadataMode.EMBED, MetadataMode.LLM):
+            assert "moverank_highlights" not in each.node.get_content(metadata_mode=mode)
+            assert "number" in each.node.get_content(metadata_mode=mode)

@@ -84,3 +84,12 @@ def test_invalid_arguments_are_named(ranker: Reranker) -> None:
         MoverankRanker(ranker, k=0)
     with pytest.raises(ValueError, match=r"the ranker must be a moverank\.Reranker or the path"):
         MoverankRanker(TEXTS)  # type: ignore[arg-type]
+
+
+def test_the_first_results_have_highlights(ranker: Reranker) -> None:
+    results = list(MoverankRanker(ranker, k=2, highlight=True).rank(world.QUERY, TEXTS, KEYS))
+    for result in results[:2]:
+        assert result.highlights
+        assert all(result.text[one.start : one.end] == one.word for one in result.highlights)
+    assert all(not result.highlights for result in results[2:])
+    assert all(not result.highlights for result in MoverankRanker(ranker).rank(world.QUERY, TEXTS, KEYS))
