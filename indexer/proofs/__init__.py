@@ -1,0 +1,1 @@
+"""Proofs of searches: what writes them, and what verifies them alone."""
