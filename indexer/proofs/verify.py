@@ -248,17 +248,27 @@ def _means(weights: Array, values: Array, starts: Array) -> Array:
     return bounds
 
 
+def lower_costs(p: Proof, words: Array) -> Array:
+    """Return lower bounds (n, h) of the costs between some `words` (n,) and the query's."""
+    return _costs(p.vectors[words].astype(np.float64), p.vectors[p.query_words].astype(np.float64))
+
+
+def dual_values(p: Proof, u: Array, v: Array, documents: Array) -> Array:
+    """Return lower bounds (m,) of `sum q u + sum d v` of `documents` (m,), for `u` (h,) and the `v` (w,) of words."""
+    values, of_query = np.empty(len(documents)), _means(p.query_weights, u, np.zeros(1, np.int64))
+    for some, entries, starts in _entries(p, documents):
+        values[some] = _means(p.bag_weights[entries], v[p.bag_words[entries]], starts)
+    return np.nextafter(values + of_query, -np.inf)
+
+
 def lower_bounds(p: Proof, u: Array, documents: Array) -> Array:
-    """Return lower bounds (m,) of the distances of `documents` (m,) by the numbers `u` (h,) of the query's words."""
-    query, used, v = p.vectors[p.query_words].astype(np.float64), np.zeros(p.w, bool), np.zeros(p.w)
+    """Return lower bounds (m,) of the distances of `documents` (m,): dual values with v_j = min_i (C_ij - u_i)."""
+    used, v = np.zeros(p.w, bool), np.zeros(p.w)
     for _, entries, _ in _entries(p, documents):
         used[p.bag_words[entries]] = True
-    for words in _blocks(np.flatnonzero(used), max(query.shape)):
-        v[words] = np.nextafter((_costs(p.vectors[words].astype(np.float64), query) - u).min(axis=1), -np.inf)
-    bounds, of_query = np.empty(len(documents)), _means(p.query_weights, u, np.zeros(1, np.int64))
-    for some, entries, starts in _entries(p, documents):
-        bounds[some] = _means(p.bag_weights[entries], v[p.bag_words[entries]], starts)
-    return np.nextafter(bounds + of_query, -np.inf)
+    for words in _blocks(np.flatnonzero(used), max(p.h, p.d)):
+        v[words] = np.nextafter((lower_costs(p, words) - u).min(axis=1), -np.inf)
+    return dual_values(p, u, v, documents)
 
 
 def upper_bound(p: Proof, hit: int) -> float:

@@ -148,6 +148,10 @@ class Searcher:
         ranking, files = self._ranking_of(options), self._files
         return files, files.resolve(options, ranking)
 
+    def query(self, options: SearchOptions) -> Query:
+        """Return a query without words among all documents."""
+        return self._resolved(options)[1]
+
     def check(self, options: SearchOptions) -> None:
         """Check the files that searches with these options read; DamagedFile names a damaged one."""
         ranking = self._ranking_of(options)

@@ -25,8 +25,8 @@ from moverank.rerank.encoders.encoder import Encoder
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SampledBags:
-    """The bags of a sample, over the words that they have."""
+class JoinedBags:
+    """The bags of documents of several segments, over the words that they have."""
 
     ids: NDArray[np.int64]  # (s,) of the documents
     bags: Bags  # (s,)
@@ -35,7 +35,7 @@ class SampledBags:
     norms: NDArray[np.float32]  # (v,)
 
     @classmethod
-    def of(cls, documents: NDArray[np.int64], parts: Sequence[tuple[LiveSegment, Bags]], dim: int) -> "SampledBags":
+    def of(cls, documents: NDArray[np.int64], parts: Sequence[tuple[LiveSegment, Bags]], dim: int) -> "JoinedBags":
         """Join bags of segments over one vocabulary; `documents` (s,) are the ids of their documents."""
         used = [np.unique(bags.words) for _, bags in parts]
         own = [part.segment.word_ids[words] for (part, _), words in zip(parts, used, strict=True)]
@@ -101,16 +101,24 @@ class View:
         hashes = ids.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)  # Knuth's multiplicative hash
         return np.sort(ids[np.argsort(hashes, kind="stable")[:SAMPLE]])
 
-    def sampled_bags(self, gamma: float, weights: Weights) -> SampledBags:
+    def sampled_bags(self, gamma: float, weights: Weights) -> JoinedBags:
         """Return the bags of the sample, weighted by `gamma` and `weights`; they are cached."""
 
-        def compute() -> SampledBags:
-            rows = [np.flatnonzero(np.isin(part.segment.ids, self.sample) & part.live) for part in self.segments]
-            ids = [part.segment.ids[own] for part, own in zip(self.segments, rows, strict=True)]
-            chosen = [(part, part.bags(own, gamma, weights)) for part, own in zip(self.segments, rows, strict=True)]
-            return SampledBags.of(np.concatenate([np.empty(0, np.int64), *ids]), chosen, self.dim)
+        def compute() -> JoinedBags:
+            return self._joined([np.isin(part.segment.ids, self.sample) for part in self.segments], gamma, weights)
 
         return self.computed.get(("bags of the sample", gamma, weights), compute)
+
+    def all_bags(self, gamma: float, weights: Weights) -> JoinedBags:
+        """Return the bags of all documents, weighted by `gamma` and `weights`."""
+        return self._joined([part.live for part in self.segments], gamma, weights)
+
+    def _joined(self, chosen: Sequence[NDArray[np.bool_]], gamma: float, weights: Weights) -> JoinedBags:
+        """Return the bags of the live ones among the `chosen` rows of each segment."""
+        rows = [np.flatnonzero(own & part.live) for part, own in zip(self.segments, chosen, strict=True)]
+        ids = [part.segment.ids[own] for part, own in zip(self.segments, rows, strict=True)]
+        bags = [(part, part.bags(own, gamma, weights)) for part, own in zip(self.segments, rows, strict=True)]
+        return JoinedBags.of(np.concatenate([np.empty(0, np.int64), *ids]), bags, self.dim)
 
     @cached_property
     def without_bag(self) -> NDArray[np.int64]:

@@ -31,11 +31,15 @@ _GAP_TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """A solved problem: its `distance`, the `mass` (n, m) moved, and the duality `gap`, which proves the optimum."""
+    """A solved problem: its `distance`, the `mass` (n, m) moved, and the duality `gap`, which proves the optimum.
+
+    `v` (m,) are the potentials of the columns: with u_i = min_j (c_ij - v_j) they are feasible and optimal.
+    """
 
     distance: float
     mass: NDArray[np.float64]
     gap: float
+    v: NDArray[np.float64]
 
 
 def work_of(n: int, m: int) -> int:
@@ -104,7 +108,7 @@ class _Solution:
         """Return the plan in the original unit of the costs; raise TransportError if it is not proven."""
         if not self.proven:
             raise TransportError(f"POT did not reach the optimum: {self.failure or f'duality gap {self.gap:.3g}'}")
-        return Plan(self.distance * unit, self.mass, self.gap * unit)
+        return Plan(self.distance * unit, self.mass, self.gap * unit, self.v * unit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,10 +224,10 @@ def solve_bags(
     """
     residual = ResidualMass.of(source, target)
     if not (len(residual.sources) and len(residual.targets)):
-        return Plan(0.0, np.zeros((len(residual.sources), len(residual.targets))), 0.0), residual
+        return Plan(0.0, np.zeros((len(residual.sources), len(residual.targets))), 0.0, np.zeros(len(residual.targets))), residual
     # The solver's tolerance assumes a total mass of one: a residual of 1e-12 would be below it.
     moving = float(residual.left.sum())
     weights = residual.left / moving, residual.right / residual.right.sum()
     with reserved_cells(len(residual.sources), len(residual.targets)):
         plan = solve_vectors(*weights, source_vectors[residual.sources], target_vectors[residual.targets])
-    return Plan(plan.distance * moving, plan.mass * moving, plan.gap * moving), residual
+    return Plan(plan.distance * moving, plan.mass * moving, plan.gap * moving, plan.v), residual
