@@ -154,7 +154,9 @@ def _with_hits(proof: Proof, outcome: Outcome, ids: NDArray[np.int64]) -> Proof:
     mass, source, target = (np.concatenate(column) for column in zip(_NO_MOVES, *plans, strict=True))
     starts = np.cumsum([0, *(len(own) for own, _, _ in plans)])
     changed = {"hits": hits, "distances": outcome.distances, "plan_starts": starts, "plan_mass": mass}
-    proof = Proof(**vars(proof) | changed | {"plan_query": source.astype(np.int32), "plan_document": target.astype(np.int32)})
+    proof = Proof(
+        **vars(proof) | changed | {"plan_query": source.astype(np.int32), "plan_document": target.astype(np.int32)}
+    )
     farthest = max(_checked_hits(proof, exclusion), default=0.0)
     others = np.setdiff1d(np.arange(proof.n), [*hits.tolist(), *([] if proof.without is None else [proof.without])])
     exclusion.exclude(others, farthest - proof.tolerance / 2)
@@ -176,11 +178,11 @@ def _checked_hits(proof: Proof, exclusion: Exclusion) -> Iterator[float]:
 def _write(proof: Proof, k: int, path: Path) -> None:
     """Write the file atomically; IndexerError if that fails."""
     header: dict[str, Any] = {"k": k, "digest": proof.collection_digest()}
-    arrays = [np.ascontiguousarray(getattr(proof, name), kind) for name, kind, _ in ARRAYS]
-    for (_, _, letters), array in zip(ARRAYS, arrays, strict=True):
-        sizes = zip(letters.split(), array.shape, strict=True)
+    arrays = [np.ascontiguousarray(getattr(proof, name), kind) for name, kind, *_ in ARRAYS]
+    for (_, _, letters, _), array in zip(ARRAYS, arrays, strict=True):
+        sizes = zip(letters.split("*"), array.shape, strict=True)
         header |= {letter[0]: size - letter.endswith("+1") for letter, size in sizes}
-    header |= {name: getattr(proof, name) for name in MEMBERS - set(header)}
+    header |= {name: getattr(proof, name) for name in MEMBERS if name not in header}
     line = json.dumps(header, sort_keys=True)
     line += " " * (-(len(MAGIC) + 65 + len(line) + 1) % 8) + "\n"  # so that arrays are aligned
     content = [line.encode(), *(memoryview(array).cast("B") for array in arrays if array.size)]

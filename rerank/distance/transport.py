@@ -224,7 +224,9 @@ def solve_bags(
     """
     residual = ResidualMass.of(source, target)
     if not (len(residual.sources) and len(residual.targets)):
-        return Plan(0.0, np.zeros((len(residual.sources), len(residual.targets))), 0.0, np.zeros(len(residual.targets))), residual
+        return Plan(
+            0.0, np.zeros((len(residual.sources), len(residual.targets))), 0.0, np.zeros(len(residual.targets))
+        ), residual
     # The solver's tolerance assumes a total mass of one: a residual of 1e-12 would be below it.
     moving = float(residual.left.sum())
     weights = residual.left / moving, residual.right / residual.right.sum()
