@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from moverank.indexer.errors import UsageError as UsageError
     from moverank.indexer.errors import VectorsError as VectorsError
     from moverank.indexer.options import SearchOptions as SearchOptions
+    from moverank.indexer.proofs.verify import ProofRejected as ProofRejected
+    from moverank.indexer.proofs.verify import Verified as Verified
+    from moverank.indexer.proofs.verify import verify as verify
     from moverank.indexer.reranking.reranker import Reranker as Reranker
     from moverank.indexer.search.document_frequencies import DocumentFrequencies as DocumentFrequencies
     from moverank.indexer.settings import Settings as Settings
@@ -65,6 +68,7 @@ _HOMES = {
     "moverank.indexer.errors": "CollectionError IndexerError LockedError PruneRefused QueryVectorError ReadError "
     "RecordError SettingsError UnknownKey UsageError VectorsError",
     "moverank.indexer.options": "SearchOptions",
+    "moverank.indexer.proofs.verify": "ProofRejected Verified verify",
     "moverank.indexer.reranking.reranker": "Reranker",
     "moverank.indexer.search.document_frequencies": "DocumentFrequencies",
     "moverank.indexer.settings": "Settings",

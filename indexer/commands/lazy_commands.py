@@ -24,12 +24,13 @@ MODULES = {
     "evaluating": ("evaluate",),
     "sharding": ("shards",),
     "watching": ("watch",),
+    "proving": ("verify",),
 }
 """The names of the commands in each module."""
 
 PANELS = {
     "Everyday": ("index", "threads", "search", "similar", "explain", "remove", "demo", "help"),
-    "Look": ("list", "show", "export", "info", "pairs", "watch"),
+    "Look": ("list", "show", "export", "info", "pairs", "watch", "verify"),
     "Other engines and programs": ("rerank", "serve"),
     "Measure": ("evaluate", "tune"),
     "Maintain": ("check", "backup", "copy", "refit", "dedupe", "shards"),

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import typer
 
 from moverank.indexer.commands.completion import complete_field, complete_key, complete_rank
-from moverank.indexer.commands.failures import FAILED
+from moverank.indexer.commands.failures import FAILED, interruptible
 from moverank.indexer.commands.option_records import with_records
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index, Json, Rank, TableFormat, WhereOption
 from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, SearchOptions
@@ -130,6 +130,13 @@ class OutputChoices:
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the hits, with their flows, as an HTML page.")
     ] = None
+    proof: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also write a proof that these are the nearest, which `verify` verifies: with --rank wmd --exact.",
+        ),
+    ] = None
     format: Annotated[
         Literal["text", "csv", "trec"],
         typer.Option(help="csv: a table with a header; trec: the hits of --queries as a TREC run."),
@@ -205,9 +212,11 @@ def search(
     if given.query_vector == "-" and "-" in (given.file, given.thread, queries):
         raise UsageError("standard input is either the query or its vector: write one of them to a file")
     batch, single = _queries(query, queries, given)
+    _check_proven(output.proof, several=single is None, server=server)
     with _opened(index, server, options) as collection:
         if single is not None:
-            ranking = collection.search(single, options, vector=given.vector())
+            search = _proving(collection, output.proof) if output.proof else collection.search
+            ranking = search(single, options, vector=given.vector())
             _print_ranking(_named(single), ranking, output, collection)
         else:
             rankings = collection.search_many([each.document for each in batch if not each.problem], options)
@@ -230,11 +239,14 @@ def similar(
 ) -> None:
     """Find the documents nearest to one in the collection, which is excluded."""
     options = _options(ranked, where, output)
+    _check_proven(output.proof, several=len(keys) > 1, server=server)
     with _opened(index, server, options) as collection:
+        proven = [_proving(collection, output.proof)(None, options, similar=keys[0])] if output.proof else []
         if len(keys) == 1 and not output.as_json:
-            _print_ranking(keys[0], collection.similar(keys[0], options), output, collection)
+            ranking = proven[0] if proven else collection.similar(keys[0], options)
+            _print_ranking(keys[0], ranking, output, collection)
         else:
-            rankings = collection.similar_many(keys, options)
+            rankings = iter(proven) if proven else collection.similar_many(keys, options)
             _print_rankings([(key, key) for key in keys], rankings, output, collection)
 
 
@@ -378,6 +390,35 @@ def _queries(text: str | None, queries: str | None, given: QueryChoices) -> "tup
     if given.query_vector is not None and queries is not None:
         batch = with_vectors(batch, given.query_vector)
     return batch, single_query(given.file, given.thread)
+
+
+def _check_proven(proof: Path | None, *, several: bool, server: str | None) -> None:
+    """Raise UsageError for a search that has no `proof`: of several queries, or by a server."""
+    from moverank.indexer.errors import UsageError
+
+    if proof and several:
+        raise UsageError("--proof is of one query: search for each of several by itself")
+    if proof and server:
+        raise UsageError("--proof is not written by a server: search in the collection's directory, or in its database")
+
+
+def _proving(collection: "_Searchable", proof: Path) -> "Callable[..., Ranking]":
+    """Return the search of a collection that writes a `proof`; UsageError for a collection in shards."""
+    from moverank.indexer.collection import Collection
+    from moverank.indexer.errors import UsageError
+    from moverank.indexer.formatters.progress import Bars
+    from moverank.indexer.formatters.terminal import note
+
+    if not isinstance(collection, Collection):
+        raise UsageError("--proof is of a collection in one place: a collection in shards has none")
+
+    def search(*arguments: Any, **named: Any) -> "Ranking":
+        with interruptible("there is no proof"), Bars() as bars:
+            ranking = collection.prove(proof, *arguments, progress=bars, **named)
+        note(f"the proof is in {proof}: `moverank verify {proof}`")
+        return ranking
+
+    return search
 
 
 @contextmanager

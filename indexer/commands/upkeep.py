@@ -130,9 +130,19 @@ def info(
     source: Annotated[
         bool, typer.Option("--source", help="List the sources of the documents, with their numbers of documents.")
     ] = False,
+    digest: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RANK",
+            help="Compute the digest that proofs of searches by RANK have, such as wmd; it reads all documents.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show sizes, settings and revision."""
+    if digest is not None:
+        _print_digest(index, digest, source=source, as_json=as_json)
+        return
     from moverank.indexer.formatters.json_objects import sources_object
     from moverank.indexer.formatters.terminal import print_object
     from moverank.indexer.opening import index_info, open_index
@@ -150,22 +160,50 @@ def info(
         print_view(sources_view(info["sources"]) if source else info_view(info))
 
 
+def _print_digest(index: Path, rank: str, *, source: bool, as_json: bool) -> None:
+    """Print the digest of a collection in one place by a ranking."""
+    from moverank.indexer.collection import Collection
+    from moverank.indexer.errors import UsageError
+    from moverank.indexer.formatters.terminal import print_object
+    from moverank.indexer.opening import open_index
+
+    with open_index(index) as collection:
+        if source or not isinstance(collection, Collection):
+            raise UsageError("--digest is of a collection in one place, not in shards, and goes without --source")
+        found = collection.digest(rank)
+    if as_json:
+        print_object({"digest": found, "ranking": rank})
+    else:
+        typer.echo(found)
+
+
 @app.command(epilog="Examples: `moverank check -i forum`  `moverank check -i forum --repair`")
 def check(
     index: Index = DEFAULT_INDEX,
     repair: Annotated[bool, typer.Option("--repair", help="Repair what can be repaired.")] = False,
+    searches: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=0, help="Also prove N searches for documents of the collection, and verify each proof."
+        ),
+    ] = 0,
     wait: Wait = 0.0,
     as_json: Json = False,
 ) -> None:
     """Verify the database, the word vectors, and that all derived files agree with them."""
+    from moverank.indexer.collection import Collection
     from moverank.indexer.formatters.progress import Bars
     from moverank.indexer.formatters.terminal import print_check
     from moverank.indexer.maintenance.check import check_collection
     from moverank.indexer.maintenance.repair import repair as repair_collection
+    from moverank.indexer.proofs.checked_searches import check_searches
 
     with interruptible("what was repaired is kept" if repair else NOTHING_CHANGED), Bars() as bars:
         report = repair_collection(index, wait=wait, progress=bars) if repair else check_collection(index)
-    problems = report.sentences()
+        problems = report.sentences()
+        if searches and not problems:
+            with Collection.open(index) as collection:
+                problems = check_searches(collection, searches, bars)
     print_check(problems, as_json=as_json)
     if problems:
         sys.exit(FAILED)

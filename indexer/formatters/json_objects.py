@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # they load numpy and SQLAlchemy, which are not needed to print
     from moverank.indexer.contents.contents import Description
     from moverank.indexer.documents import Changes, Origin
+    from moverank.indexer.proofs.verify import Verified
     from moverank.indexer.store import Entry, StoredSource
     from moverank.rerank.distance.explain import WhyNot
 
@@ -34,6 +35,13 @@ def sources_object(sources: Iterable["StoredSource"]) -> dict[str, Any]:
 def why_not_object(why: "WhyNot") -> dict[str, Any]:
     """Return the stage that excluded a document; an infinite k-th distance is null, since JSON has no infinity."""
     return {"why_not": asdict(why) | {"kth": why.kth if why.kth < float("inf") else None}}
+
+
+def verified_object(verified: "Verified") -> dict[str, Any]:
+    """Return what a proof has proven; hits and the words of the query are objects, too."""
+    hits = [{"key": key, "distance": distance} for key, distance in verified.hits]
+    query = [{"word": word, "weight": weight} for word, weight in verified.query]
+    return {"verified": True, **asdict(verified), "hits": hits, "query": query}
 
 
 def entry_object(entry: "Entry") -> dict[str, Any]:

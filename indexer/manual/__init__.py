@@ -18,6 +18,7 @@ TOPICS = (
     "filters",
     "ranking",
     "evaluation",
+    "proofs",
     "safety",
     "library",
     "reranking",

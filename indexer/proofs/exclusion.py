@@ -9,6 +9,7 @@ others like it.
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.options import Progress
 from moverank.indexer.proofs.verify import Proof, dual_values, lower_bounds, lower_costs
 from moverank.rerank.bags.bag import Bag
 from moverank.rerank.distance.ground_cost import exact_cost
@@ -57,11 +58,11 @@ def solved(p: Proof, document: int) -> tuple[NDArray[np.float64], _Moves]:
 class Exclusion:
     """Rows of potentials, each with the documents of `p` that it bounds.
 
-    The first row is zero: its dual value is the document's side of RWMD.
+    The first row is zero: its value is the document's side of RWMD. `progress` is called as documents are excluded.
     """
 
-    def __init__(self, p: Proof) -> None:
-        self._p = p
+    def __init__(self, p: Proof, progress: Progress) -> None:
+        self._p, self._progress = p, progress
         self.potentials = [np.zeros(len(p.query_words))]
         self.potential_of = np.zeros(p.n, np.int32)
 
@@ -71,7 +72,7 @@ class Exclusion:
         self.potentials.append(u)
 
     def exclude(self, rows: _Rows, limit: float) -> None:
-        """Find rows by which the bounds of the documents `rows` are at least `limit`; TransportError if one's is not."""
+        """Find rows by which the bounds of the documents `rows` are at least `limit`; TransportError if that fails."""
         bounds = lower_bounds(self._p, self.potentials[0], rows)
         rows, bounds = rows[bounds < limit], bounds[bounds < limit]
         if len(rows):
@@ -99,13 +100,15 @@ class Exclusion:
         words = np.flatnonzero(mean)
         costs = exact_cost(p.vectors[p.query_words], p.vectors[words])
         _, v = near_potentials(costs, p.query_weights, mean[words] / mean.sum(), _STEPS)
-        return (costs - v).min(axis=1)
+        potentials: NDArray[np.float64] = (costs - v).min(axis=1)
+        return potentials
 
     def _exclude_singly(self, rows: _Rows, bounds: NDArray[np.float64], limit: float) -> None:
         """Exclude documents by the potentials of single ones, those with the smallest of their `bounds` first."""
         while len(left := np.flatnonzero(bounds < limit)):
             check_time()
             hardest = left[np.argsort(bounds[left], kind="stable")]
+            self._progress("excluding documents", self._p.n - len(left), self._p.n, "documents")
             portion = np.sort(self._portion(hardest, len(hardest)))
             bounds[portion] = self._exclude_some(rows[portion], bounds[portion], limit)
 

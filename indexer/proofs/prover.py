@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.files.atomic_write import atomic_file, check_writable
-from moverank.indexer.options import SearchOptions
+from moverank.indexer.options import Progress, SearchOptions
 from moverank.indexer.proofs.exclusion import Exclusion, document_bag, solved
 from moverank.indexer.proofs.verify import ARRAYS, MAGIC, MEMBERS, Proof, lower_bounds, upper_bound
 from moverank.indexer.ranked_texts import QueryText, StoredKey
@@ -28,7 +28,9 @@ _TOLERANCE = 1e-9  # of the largest length of a vector
 _NO_MOVES = (np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
-def prove(state: OpenState, request: QueryText | StoredKey, options: SearchOptions, path: Path) -> Ranking:
+def prove(
+    state: OpenState, request: QueryText | StoredKey, options: SearchOptions, path: Path, progress: Progress
+) -> Ranking:
     """Search for a text, a record or a stored document, write the proof of the result to `path`, and return it.
 
     Raises UsageError for a search that has no proof, TransportError if a distance is not exact enough, and
@@ -40,13 +42,13 @@ def prove(state: OpenState, request: QueryText | StoredKey, options: SearchOptio
     _check_query(search.query)
     outcome = search.run()
     ids, documents = collected(state.reader, search.view, search.query.ranking)
-    proof = _with_hits(_with_query(documents, search.query, ids), outcome, ids)
+    proof = _with_hits(_with_query(documents, search.query, ids), outcome, ids, progress)
     _write(proof, options.k, path)
     return state.searcher.ranking(search, outcome, options)
 
 
-def digest(state: OpenState, options: SearchOptions) -> str:
-    """Return the digest of the collection, as proofs of searches by a ranking have it; UsageError for other rankings."""
+def collection_digest(state: OpenState, options: SearchOptions) -> str:
+    """Return the digest of the collection in proofs of searches by a ranking; UsageError if it has no proof."""
     ranking = state.searcher.query(options).ranking
     _check_ranking(ranking)
     _, documents = collected(state.reader, state.view, ranking)
@@ -142,11 +144,11 @@ def _with_query(proof: Proof, query: Query, ids: NDArray[np.int64]) -> Proof:
     return Proof(**vars(proof) | changed | _packed("word", [*known, *new]))
 
 
-def _with_hits(proof: Proof, outcome: Outcome, ids: NDArray[np.int64]) -> Proof:
+def _with_hits(proof: Proof, outcome: Outcome, ids: NDArray[np.int64], progress: Progress) -> Proof:
     """Return the proof with the hits of an outcome, and with potentials that exclude all other documents."""
     by_id = np.argsort(ids)
     hits = by_id[np.searchsorted(ids, outcome.ids, sorter=by_id)]
-    exclusion, plans = Exclusion(proof), []
+    exclusion, plans = Exclusion(proof, progress), []
     for hit in hits.tolist():
         u, moves = solved(proof, hit)
         exclusion.add(u, np.array([hit]))
@@ -185,7 +187,7 @@ def _write(proof: Proof, k: int, path: Path) -> None:
     header |= {name: getattr(proof, name) for name in MEMBERS if name not in header}
     line = json.dumps(header, sort_keys=True)
     line += " " * (-(len(MAGIC) + 65 + len(line) + 1) % 8) + "\n"  # so that arrays are aligned
-    content = [line.encode(), *(memoryview(array).cast("B") for array in arrays if array.size)]
+    content: list[bytes | memoryview] = [line.encode(), *(array.data.cast("B") for array in arrays if array.size)]
     checksum = sha256()
     for part in content:
         checksum.update(part)
