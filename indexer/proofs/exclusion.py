@@ -16,6 +16,7 @@ from moverank.rerank.distance.ground_cost import exact_cost
 from moverank.rerank.distance.transport import solve_bags
 from moverank.rerank.errors import TransportError
 from moverank.rerank.runtime.deadline import check_time
+from moverank.rerank.runtime.thread_pool import parallel_for
 
 _Moves = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
 _Rows = NDArray[np.int64]
@@ -53,6 +54,15 @@ def solved(p: Proof, document: int) -> tuple[NDArray[np.float64], _Moves]:
         return np.zeros(len(query)), (mass, *ends)
     costs = exact_cost(p.vectors[query.words], p.vectors[target.words[rest.targets]])
     return (costs - plan.v).min(axis=1), (mass, *ends)
+
+
+def _transformed(costs: NDArray[np.float64], u: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return lower bounds (w,) of min_i (C_ij - u_i) for words with `costs` (w, h), as a verifier computes them."""
+    from moverank.rerank.kernels.duals import c_transform
+
+    v = np.empty(len(costs))
+    parallel_for(lambda first, last: c_transform(first, last, costs, u, v), len(v), small=4096)
+    return np.nextafter(v, -np.inf)
 
 
 class Exclusion:
@@ -123,7 +133,7 @@ class Exclusion:
                 break
             hardest = left[np.argmin(bounds[left])]
             u, _ = solved(p, int(rows[hardest]))
-            v[words] = np.nextafter((costs - u).min(axis=1), -np.inf)
+            v[words] = _transformed(costs, u)
             bounds[left] = np.maximum(bounds[left], dual_values(p, u, v, rows[left]))
             if bounds[hardest] < limit:
                 raise TransportError("the distance of a document was not found exactly enough for a proof")

@@ -215,3 +215,13 @@ def _other_direction(cost, word_rows, left, n, columns, right, m, least, removed
             u = smaller(u, cost[word, j] - least[j])
         value += left[p] * u
     return value
+
+
+@compiled(fastmath=MINIMA)
+def c_transform(first, last, cost, potentials, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n,) with min_j (C_ij - u_j) of `cost` (n, h) float64 and the `potentials` u (h,)."""
+    for i in range(first, last):
+        least = np.inf
+        for j in range(len(potentials)):
+            least = smaller(least, cost[i, j] - potentials[j])
+        out[i] = least
