@@ -121,9 +121,9 @@ def read_proof(data: bytes) -> Proof:
         size = np.dtype(kind).itemsize * prod(shape)
         _require(size <= len(data) - offset, f"it ends before the end of {name}")
         values = header[name] = np.ndarray(shape, kind, data if size else bytes(1), offset if size else 0)
-        least, limit = {"any": -np.inf, "+": 5e-324}.get(numbers, 0), header.get(numbers, np.inf)
+        least, limit = -np.inf if numbers == "any" else 0, header.get(numbers, np.inf)
         in_range = np.isfinite(values) & (values >= least) & (values < limit)
-        _require(in_range.all(), f"{name} has a number that is not valid")
+        _require(in_range.all() and (numbers != "+" or values.all()), f"{name} has a number that is not valid")
         offset += size
     _require(offset == len(data), "it does not end with the last array")
     return Proof(**header)

@@ -37,8 +37,7 @@ def check(tmp_path_factory: pytest.TempPathFactory) -> Check:
         path.write_bytes(data)
         try:
             return verify(path, digest, k)
-        except ProofRejected as reason:
-            assert "\n" not in str(reason)
+        except ProofRejected:
             return None
 
     return verified

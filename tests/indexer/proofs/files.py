@@ -3,6 +3,7 @@
 import hashlib
 import json
 import struct
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,7 @@ def file_of(content: Content, *, digest: bool = True) -> bytes:
 def texts(content: Content, name: str) -> list[bytes]:
     """Return the words ("word") or keys ("key")."""
     starts, joined = content[f"{name}_starts"], content[f"{name}_bytes"].tobytes()
-    return [joined[first:last] for first, last in zip(starts[:-1], starts[1:], strict=True)]
+    return [joined[first:last] for first, last in pairwise(starts)]
 
 
 def set_texts(content: Content, name: str, changed: list[bytes]) -> None:
@@ -111,7 +112,7 @@ def digest_of(content: Content) -> str:
 def true_distances(content: Content) -> NDArray[np.float64]:
     """Return the distance (n,) of each document from the query, by POT."""
     query, vectors, found = content["query_weights"], content["vectors"].astype(np.float64), []
-    for first, last in zip(content["bag_starts"][:-1], content["bag_starts"][1:], strict=True):
+    for first, last in pairwise(content["bag_starts"]):
         weights, words = content["bag_weights"][first:last], content["bag_words"][first:last]
         cost = cdist(vectors[content["query_words"]], vectors[words])
         found.append(ot.emd2(query / query.sum(), weights / weights.sum(), cost))
@@ -121,8 +122,12 @@ def true_distances(content: Content) -> NDArray[np.float64]:
 def is_true(content: Content) -> bool:
     """Return whether the hits are the nearest documents at their distances, by brute force, up to the tolerance."""
     distances, hits, margin = true_distances(content), content["hits"], content["tolerance"] + 1e-11
-    others = np.setdiff1d(np.arange(len(distances)), [*hits, *([] if content["without"] is None else [content["without"]])])
+    others = np.setdiff1d(
+        np.arange(len(distances)), [*hits, *([] if content["without"] is None else [content["without"]])]
+    )
     exact = bool((np.abs(distances[hits] - content["distances"]) <= margin).all())
-    return exact and bool((distances[others] >= distances[hits].max(initial=0) - margin).all()) and len(others) + len(
-        hits
-    ) == len(distances) - (content["without"] is not None)
+    return (
+        exact
+        and bool((distances[others] >= distances[hits].max(initial=0) - margin).all())
+        and len(others) + len(hits) == len(distances) - (content["without"] is not None)
+    )

@@ -15,7 +15,7 @@ from tests.indexer.world import NO_VECTOR, WORDS, MakeCollection, check_exact, d
 _TEXTS = st.lists(st.sampled_from([*WORDS, *NO_VECTOR]), min_size=1, max_size=8).filter(set(WORDS).intersection)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     query=_TEXTS.map(" ".join),
     k=st.integers(1, 70),
