@@ -11,6 +11,9 @@ from tests.indexer.search.conftest import Searchable, searchable
 
 __all__ = ["Searchable", "searchable"]
 
+Why = Callable[..., str]
+"""Returns why the bytes of a file are rejected."""
+
 Check = Callable[..., Verified | None]
 """Returns what the bytes of a file prove, None if they are rejected."""
 
@@ -41,3 +44,14 @@ def check(tmp_path_factory: pytest.TempPathFactory) -> Check:
             return None
 
     return verified
+
+
+@pytest.fixture
+def why(tmp_path: Path) -> Why:
+    def rejected(data: bytes, digest: str | None = None, k: int | None = None) -> str:
+        (tmp_path / "proof").write_bytes(data)
+        with pytest.raises(ProofRejected) as reason:
+            verify(tmp_path / "proof", digest, k)
+        return str(reason.value)
+
+    return rejected

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from scipy.spatial.distance import cdist
 
 from moverank import ProofRejected, verify
 from moverank.indexer.proofs import verify as module
-from tests.indexer.proofs.conftest import Check
+from tests.indexer.proofs.conftest import Check, Why
 from tests.indexer.proofs.files import (
     LAYOUT,
     Content,
@@ -200,7 +201,7 @@ def test_a_document_left_out_is_found_by_the_digest(content: Content, check: Che
         assert other is None or (other.documents == 62 and other.digest != digest)
 
 
-def test_a_hidden_nearer_document_is_found(content: Content, check: Check) -> None:
+def test_a_hidden_nearer_document_is_found(content: Content, why: Why) -> None:
     """The last hit is replaced by the next document, with its own plan and potentials."""
     order = np.argsort(true_distances(content), kind="stable")
     following = next(
@@ -223,7 +224,7 @@ def test_a_hidden_nearer_document_is_found(content: Content, check: Check) -> No
     u = (cost - log["v"]).min(axis=1)
     content["potential_of"][following] = len(content["potentials"])
     content["potentials"] = np.vstack([content["potentials"], u])
-    assert check(file_of(content)) is None
+    assert re.fullmatch(r"\['d\d+'\] may be nearer than the last hit", why(file_of(content)))
 
 
 def test_another_number_of_neighbours_is_found(content: Content, check: Check) -> None:
@@ -324,16 +325,47 @@ def test_no_forged_file_proves_what_is_wrong(
         assert check(file, content_of(proof)["digest"]) is None
 
 
-@pytest.mark.parametrize("forgery", [_swap_hits, _repeat_hit])
-def test_hits_that_are_swapped_or_repeated_are_rejected(
-    content: Content, check: Check, forgery: Callable[[Content, Any], None]
-) -> None:
-    class First:
-        def draw(self, _strategy: object) -> Any:
-            return (1, 4) if forgery is _swap_hits else 3
+def _changed(name: str, place: int, value: float) -> Callable[[Content], None]:
+    def change(content: Content) -> None:
+        content[name].flat[place] += value
 
-    forgery(content, First())
-    assert check(file_of(content)) is None
+    return change
+
+
+def _reversed_hits(content: Content) -> None:
+    content["hits"] = content["hits"][::-1]
+
+
+def _repeated_hit(content: Content) -> None:
+    content["hits"][3] = content["hits"][0]
+
+
+@pytest.mark.parametrize(
+    ("forgery", "reason"),
+    [
+        (_reversed_hits, "the distance of|plan_document has a number that is not valid"),
+        (_repeated_hit, "a hit is there twice|plan_document has a number that is not valid"),
+        (_changed("distances", 4, 1e-6), "the distance of .* is not proven"),
+        (_changed("distances", 4, -1e-9), None),
+        (_changed("distances", 4, -1e-6), "the distance of .* is not proven"),
+        (_changed("plan_mass", 0, 1e-6), "the distance of .* is not proven"),
+        (_changed("plan_mass", -1, 1e-6), "the distance of .* is not proven"),
+        (_changed("potentials", 0, 1.0), "may be nearer than the last hit|is not proven"),
+        (_changed("vectors", 0, 0.1), "is not proven|may be nearer"),
+        (_changed("query_weights", 0, 1e-6), "the weights of a bag do not sum to 1"),
+        (_changed("bag_weights", 7, 1e-6), "the weights of a bag do not sum to 1"),
+        (lambda content: _drop_hit(content, 2), "may be nearer than the last hit|a member of its header"),
+    ],
+)
+def test_each_change_has_its_reason(
+    content: Content, check: Check, why: Why, forgery: Callable[[Content], None], reason: str | None
+) -> None:
+    forgery(content)
+    data = file_of(content | {"k": content["hits"].size})
+    if reason is None:
+        assert check(data) is not None
+    else:
+        assert re.search(reason, why(data))
 
 
 def test_a_word_is_in_its_place_and_in_a_bag(content: Content, check: Check) -> None:

@@ -56,6 +56,9 @@ def test_solve_returns_the_optimum(problem: Problem) -> None:
         assert plan.mass.sum(axis=0) == pytest.approx(bag.weights, rel=1e-12, abs=1e-15)
         assert plan.distance == pytest.approx(math.fsum((plan.mass * cost).ravel().tolist()), rel=1e-12)
         assert abs(plan.gap) <= 1e-9 * max(cost.max(), 1e-300)
+        u = (cost - plan.v).min(axis=1)
+        dual = math.fsum((query.bag.weights * u).tolist()) + math.fsum((bag.weights * plan.v).tolist())
+        assert dual == pytest.approx(plan.distance, rel=1e-9, abs=1e-9 * max(cost.max(), 1e-300))
 
 
 @given(SEEDS, st.integers(1, 6), st.integers(1, 6), st.sampled_from(["equal", "normal"]))
