@@ -30,7 +30,8 @@ JSON_COMMANDS = {
     "index": "docs.jsonl.gz -i docs.index --embedding glove.6B.300d.txt.gz",
     "threads": "threads.jsonl -i forum --embedding glove.6B.300d.txt.gz",
     "search": "plug -i forum --exact --explain --rank wmd+bm25 -k 3",
-    "similar": "plug-hot -i forum --explain -k 3",
+    "similar": "plug-hot -i forum --explain -k 3 --rank wmd --exact --proof hot.proof",
+    "verify": "hot.proof -k 3",
     "rerank": "--run run.trec --queries queries.jsonl -i docs.index -k 2",
     "pairs": "-i docs.index -k 3 --clusters",
     "dedupe": "-i docs.index --within 1 --flows",
@@ -69,6 +70,7 @@ MORE_JSON = (
     "search --queries queries.jsonl -i forum --budget 1",
     "search plug -i forum --percentile -k 3",
     "info --source -i docs.index",
+    "info --digest wmd -i docs.index",
     "index docs.jsonl.gz -i docs.index --dry-run",
 )
 
