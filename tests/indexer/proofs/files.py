@@ -40,7 +40,7 @@ def content_of(data: bytes) -> Content:
     """Return what is in a file; KeyError and ValueError if it is no proof."""
     first, header, rest = data.split(b"\n", 2)
     assert first == b"moverank-proof 1 " + hashlib.sha256(header + b"\n" + rest).hexdigest().encode()
-    content = json.loads(header)
+    content: Content = json.loads(header)
     offset = 0
     for name, (kind, sizes) in LAYOUT.items():
         shape = [content[size[0]] + size.endswith("+1") for size in sizes]

@@ -1,6 +1,7 @@
 """Proofs of searches hold, say what brute force says, and are verified by the manual's rules."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -118,7 +119,7 @@ def test_the_digest_depends_on_the_documents_alone(
     ],
 )
 def test_other_searches_have_no_proof(
-    searchable: Searchable, tmp_path: Path, choices: dict[str, object], message: str
+    searchable: Searchable, tmp_path: Path, choices: dict[str, Any], message: str
 ) -> None:
     collection, _ = searchable.flat()
     with pytest.raises(UsageError, match=message):
