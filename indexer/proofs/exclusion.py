@@ -21,9 +21,9 @@ from moverank.rerank.runtime.thread_pool import parallel_for
 _Moves = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
 _Rows = NDArray[np.int64]
 
-_SAMPLE = 1024  # documents of a mean bag
-_CELLS = 2**24  # costs in memory at a time
-_SOLVED = 64  # documents after which the costs of the words that remain are computed again
+_SAMPLE = 4096  # documents of a mean bag
+_CELLS = 2**26  # costs in memory at a time
+_SOLVED = 128  # documents after which the costs of the words that remain are computed again
 _STEPS = 15  # of Sinkhorn's scaling
 
 
