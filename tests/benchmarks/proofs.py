@@ -21,6 +21,7 @@ from tests.benchmarks.common import argument_parser, run_process, show_table
 from tests.benchmarks.data_sets import Text, draw_queries, indexed, read_split
 
 HEADS = ("documents", "query words", "search s", "prove s", "CPU s", "verify s", "CPU s", "MB", "rows", "common %")
+_SHAPES = ("{:,.0f}", "{:.0f}", "{:.2f}", *["{:.1f}"] * 5, "{:.0f}", "{:.1f}")
 _K = 10
 
 
@@ -53,20 +54,27 @@ def measure(collection: Collection, query: str, path: Path) -> tuple[float, ...]
     return (proof.n, proof.h, *times, path.stat().st_size / 1e6, proof.r, shared)
 
 
-def main() -> None:
-    parser = argument_parser(__doc__)
-    parser.add_argument("--documents", type=int, default=11_314)
-    parser.add_argument("--queries", type=int, default=7)
-    given = parser.parse_args()
+def measured(documents: int, queries: int) -> list[tuple[float, ...]]:
+    """Return the rows of some queries in a collection of `documents`."""
     with TemporaryDirectory() as directory:
         place = Path(directory)
-        with indexed(pieces(given.documents), place) as collection:
-            queries = draw_queries("20news", given.queries, 5, collection.settings.tokenizer.words)
+        with indexed(pieces(documents), place) as collection:
+            drawn = draw_queries("20news", queries, 5, collection.settings.tokenizer.words)
             collection.search("late train", rank="wmd", exact=True)  # loads everything
-            rows = [measure(collection, query.text, place / "a.proof") for query in queries]
-    medians = tuple(statistics.median(column) for column in zip(*rows, strict=True))
-    shapes = ("{:,.0f}", "{:.0f}", "{:.2f}", *["{:.1f}"] * 5, "{:.0f}", "{:.1f}")
-    show_table(HEADS, [[shape.format(x) for shape, x in zip(shapes, row, strict=True)] for row in [*rows, medians]])
+            return [measure(collection, query.text, place / "a.proof") for query in drawn]
+
+
+def main() -> None:
+    parser = argument_parser(__doc__)
+    parser.add_argument("--documents", type=int, nargs="+", default=[11_314, 100_000])
+    parser.add_argument("--queries", type=int, default=5)
+    given = parser.parse_args()
+    for documents in given.documents:
+        rows = measured(documents, given.queries)
+        medians = tuple(statistics.median(column) for column in zip(*rows, strict=True))
+        show_table(
+            HEADS, [[shape.format(x) for shape, x in zip(_SHAPES, row, strict=True)] for row in [*rows, medians]]
+        )
 
 
 if __name__ == "__main__":
