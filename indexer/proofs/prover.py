@@ -138,7 +138,7 @@ def _with_query(proof: Proof, query: Query, ids: NDArray[np.int64]) -> Proof:
         without = int(np.flatnonzero(ids == query.without)[0])
         weights = document_bag(proof, without).weights  # rounded alike
     vectors = np.concatenate([proof.vectors, words.vectors[order][len(order) - len(new) :]])
-    longest = vectors[np.argmax(vector_norms(vectors))].astype(np.float64)
+    longest = np.zeros(1) if not proof.w else proof.vectors[np.argmax(vector_norms(proof.vectors))].astype(np.float64)
     changed = {"h": len(order), "query_words": numbers[order], "query_weights": weights, "vectors": vectors}
     changed |= {"without": without, "tolerance": _TOLERANCE * float(np.sqrt(longest @ longest))}
     return Proof(**vars(proof) | changed | _packed("word", [*known, *new]))

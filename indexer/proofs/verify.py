@@ -167,7 +167,8 @@ def _check_form(p: Proof) -> tuple[list[str], list[str]]:
     own = slice(*p.bag_starts[p.without or 0 :][:2])
     same = np.array_equal(p.bag_words[own], p.query_words) and np.array_equal(p.bag_weights[own], p.query_weights)
     _require(p.without is None or same, "the document that is left out is not the query")
-    longest = max(float(np.linalg.norm(x.astype(np.float64), axis=1).max()) for x in _blocks(p.vectors, p.d))
+    blocks = _blocks(p.vectors[: p.w], p.d)  # the digest does not cover the others
+    longest = max((float(np.linalg.norm(x.astype(np.float64), axis=1).max()) for x in blocks), default=0.0)
     _require(p.tolerance <= 1e-9 * longest * (1 + 1e-6), "its tolerance is too large")
     return keys, words
 

@@ -227,6 +227,18 @@ def test_a_hidden_nearer_document_is_found(content: Content, why: Why) -> None:
     assert re.fullmatch(r"\['d\d+'\] may be nearer than the last hit", why(file_of(content)))
 
 
+def test_a_long_vector_of_the_query_alone_allows_no_larger_tolerance(content: Content, why: Why) -> None:
+    """The digest does not cover such a vector: it could allow any error."""
+    longest = float(np.linalg.norm(content["vectors"], axis=1).max())
+    set_texts(content, "word", [*texts(content, "word"), b"zzz"])
+    content["vectors"] = np.vstack([content["vectors"], np.full(content["d"], 1e10, np.float32)])
+    content["query_words"] = np.append(content["query_words"], len(content["vectors"]) - 1)
+    content["query_weights"] = np.append(content["query_weights"], 1e-30)
+    content["potentials"] = np.hstack([content["potentials"], np.zeros((len(content["potentials"]), 1))])
+    digest = content["digest"]
+    assert why(file_of(content | {"tolerance": 1e-8 * longest}), digest) == "its tolerance is too large"
+
+
 def test_another_number_of_neighbours_is_found(content: Content, check: Check) -> None:
     for k in (4, 6, 63, 64):
         assert check(file_of(content | {"k": k, "m": 5}), None) is None
