@@ -1,7 +1,7 @@
 """The units of texts in place, and which units of one text may be carried to which of another, at what cost."""
 
-from bisect import bisect_right
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Self
@@ -55,14 +55,30 @@ class UnitText:
         units, spans, sentences, sentence_of = list[Unit](), list[Span](), list[Span](), list[int]()
         for part, text in passages:
             check_time()
-            first, own = len(sentences), list(sentence_spans(text))
+            first, found = len(sentences), units_of(text, tokenizer)
+            own = list(_whole_sentences(text, found))
             sentences += [Span(part, start, end) for start, end in own]
             starts = [start for start, _ in own]
-            for unit in units_of(text, tokenizer):
+            for unit in found:
                 units.append(unit)
                 spans.append(Span(part, unit.start, unit.end))
                 sentence_of.append(first + bisect_right(starts, unit.start) - 1)
         return cls(tuple(units), tuple(spans), tuple(sentences), tuple(sentence_of))
+
+
+def _whole_sentences(text: str, units: Sequence[Unit]) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each sentence; two are one if a unit, such as `Dec. 12, 2020`, is in both."""
+    starts, last = [unit.start for unit in units], (0, 0)
+    for start, end in sentence_spans(text):
+        before = bisect_left(starts, start) - 1
+        if before >= 0 and units[before].end > start:
+            last = last[0], end
+            continue
+        if last[1]:
+            yield last
+        last = start, end
+    if last[1]:
+        yield last
 
 
 def joined(first: Span, last: Span) -> Span:

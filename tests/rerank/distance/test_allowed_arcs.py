@@ -50,3 +50,19 @@ def test_a_limit_of_memory_counts_the_arcs_that_there_are() -> None:
 def test_the_time_is_checked_between_blocks() -> None:
     with stopping(lambda: True), pytest.raises(OutOfTime):
         allowed_arcs(KEYS, KEYS, EMBEDDING, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "sentences"),
+    [
+        ("en", "On Dec. 12, 2020 it began in town. It ended.", ["On Dec. 12, 2020 it began in town.", "It ended."]),
+        ("de", "Am 12. Mai 2020 war es. Gut.", ["Am 12. Mai 2020 war es.", "Gut."]),
+        ("en", "It cost 5. It was late.", ["It cost 5.", "It was late."]),
+        ("en", " ", []),
+    ],
+)
+def test_no_sentence_ends_inside_a_unit(language: str, text: str, sentences: list[str]) -> None:
+    found = UnitText.of([(0, text)], tokenizer_of("auto", language))
+    assert [text[one.start : one.end] for one in found.sentences] == sentences
+    for span, sentence in zip(found.spans, found.sentence_of, strict=True):
+        assert found.sentences[sentence].start <= span.start < span.end <= found.sentences[sentence].end
