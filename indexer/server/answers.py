@@ -568,7 +568,9 @@ class CarriedObject(TypedDict):
     units: int
     """The number of units."""
     cost: float
-    """The mean cost of a unit; 0: all are the same in the source, else none is."""
+    """The mean cost of a unit."""
+    same: bool
+    """Whether all units are the same in the source; else none is, such as a near word or a date that says more."""
     source: SourceSpanObject
     """Where they are in the source."""
 
@@ -664,7 +666,7 @@ class TextChangeObject(TypedDict):
     units: int
     """The number of units."""
     cost: float
-    """The mean cost of a unit, above 0 only if changed."""
+    """The mean cost of a unit, 0 unless they are changed."""
 
 
 @_described
