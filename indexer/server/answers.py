@@ -54,15 +54,9 @@ class SpanObject(TypedDict):
 
 
 @_described
-class HighlightObject(TypedDict):
+class HighlightObject(SpanObject):
     """A place where a word of the query stands, or one near to it."""
 
-    part: int | None
-    """The number of the part, counting from 0; null: the title."""
-    start: int
-    """The first code point."""
-    end: int
-    """The code point after the last one."""
     word: str
     """The word as it is compared."""
     source: str
@@ -542,29 +536,17 @@ class InfinityResultObject(TypedDict):
 
 
 @_described
-class SourceSpanObject(TypedDict):
+class SourceSpanObject(SpanObject):
     """A stretch of a source."""
 
-    part: int | None
-    """The number of the part, counting from 0; null: the title."""
-    start: int
-    """The first code point."""
-    end: int
-    """The code point after the last one."""
     key: str
     """The key of the stored document; of a text in the request, its index."""
 
 
 @_described
-class CarriedObject(TypedDict):
+class CarriedObject(SpanObject):
     """A run of units of the claim that a source covers."""
 
-    part: int | None
-    """The number of the part, counting from 0; null: the title."""
-    start: int
-    """The first code point."""
-    end: int
-    """The code point after the last one."""
     units: int
     """The number of units."""
     cost: float
@@ -576,15 +558,9 @@ class CarriedObject(TypedDict):
 
 
 @_described
-class UncoveredObject(TypedDict):
+class UncoveredObject(SpanObject):
     """A run of units of the claim that no source covers."""
 
-    part: int | None
-    """The number of the part, counting from 0; null: the title."""
-    start: int
-    """The first code point."""
-    end: int
-    """The code point after the last one."""
     units: int
     """The number of units."""
     reason: Literal["value", "polarity", "used", "unknown", "far"]
@@ -592,15 +568,9 @@ class UncoveredObject(TypedDict):
 
 
 @_described
-class SentenceObject(TypedDict):
+class SentenceObject(SpanObject):
     """A sentence of the claim."""
 
-    part: int | None
-    """The number of the part, counting from 0; null: the title."""
-    start: int
-    """The first code point."""
-    end: int
-    """The code point after the last one."""
     covered: float | None
     """The covered share of its units, 0 to 1; null: it has none."""
     covered_units: int

@@ -90,7 +90,8 @@ def test_pages_are_written(call: Call, vectors: Path, texts: Path) -> None:
         (("-", "-"), 2, "only one of the texts can be standard input"),
         (("claim.txt", "source.txt", "--within", "-1"), 2, "invalid value for '--within'"),
         (("claim.txt", "source.txt", "--within", "nan"), 2, "--within"),
-        (("claim.txt", "source.txt", "--within", "inf"), 2, "tau must be a number of 0 or more"),
+        (("claim.txt", "source.txt", "--within", "inf"), 2, "--within must be a number of 0 or more"),
+        (("claim.txt", "source.txt", "--within", "1e999"), 2, "--within must be a number of 0 or more"),
         (("claim.txt", "source.txt", "--fail-under", "2"), 2, "invalid value for '--fail-under'"),
         (("claim.txt", "source.txt", "other.txt", "--versions"), 2, "--versions compares two texts"),
         (("claim.txt", "source.txt", "--vectors", "gone.bin"), 1, "gone.bin"),
@@ -116,6 +117,13 @@ def test_mistakes_are_one_sentence(
 
 def test_a_language_needs_vectors(call: Call, texts: Path) -> None:
     assert call("compare", texts / "claim.txt", texts / "source.txt", "--language", "de").code == 2
+
+
+def test_without_a_collection_the_remedy_is_named(call: Call, texts: Path, tmp_path: Path) -> None:
+    found = call("compare", texts / "claim.txt", texts / "source.txt", "-i", tmp_path / "none")
+    assert found.code == 1
+    assert "there is no collection in" in found.sentence
+    assert "--vectors" in found.sentence
 
 
 def test_texts_are_printed_without_control_sequences(call: Call, vectors: Path, texts: Path) -> None:
