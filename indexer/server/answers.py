@@ -4,12 +4,13 @@ Answers are sent without validation: tests validate real answers by these types.
 """
 
 from typing import (
+    Annotated,
     Any,
     Literal,
     NotRequired,  # pydantic needs this one before Python 3.12
 )
 
-from pydantic import ConfigDict, with_config
+from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
 _described = with_config(ConfigDict(use_attribute_docstrings=True))
@@ -45,12 +46,10 @@ class ProblemObject(TypedDict):
 class SpanObject(TypedDict):
     """A stretch of a text."""
 
-    part: int | None
-    """The number of the part, counting from 0; null: the title."""
-    start: int
-    """The first code point."""
-    end: int
-    """The code point after the last one."""
+    # Descriptions as values: docstrings of fields are not inherited.
+    part: Annotated[int | None, Field(description="The number of the part, counting from 0; null: the title.")]
+    start: Annotated[int, Field(description="The first code point.")]
+    end: Annotated[int, Field(description="The code point after the last one.")]
 
 
 @_described
