@@ -85,6 +85,7 @@ def test_pages_are_written(call: Call, vectors: Path, texts: Path) -> None:
         (("empty.txt", "claim.txt"), 1, "empty.txt: "),
         (("claim.txt", "empty.txt"), 1, "empty.txt: "),
         (("binary.txt", "claim.txt"), 1, "binary.txt: it holds NUL bytes"),
+        (("latin.txt", "claim.txt"), 1, "is not UTF-8: convert the file"),
         (("stop.txt", "claim.txt"), 1, "the claim has no word to compare"),
         (("claim.txt",), 2, "missing argument"),
         (("-", "-"), 2, "only one of the texts can be standard input"),
@@ -108,6 +109,7 @@ def test_mistakes_are_one_sentence(
 ) -> None:
     (texts / "empty.txt").write_text("")
     (texts / "stop.txt").write_text("it is not")
+    (texts / "latin.txt").write_bytes(b"caf\xe9")
     (texts / "binary.txt").write_bytes(b"a\0b")
     monkeypatch.chdir(texts)
     found = call("compare", *arguments, *(() if "--vectors" in arguments else ("--vectors", str(vectors))))
