@@ -26,7 +26,7 @@ from moverank.rerank.words.negations import NEGATIONS, NO_NEGATIONS
 from moverank.rerank.words.tokenizer import Tokenizer
 
 UnitKind = Literal["word", "name", "number", "quantity", "date"]
-"""`name` is a word with a digit, such as `p53`: near vectors do not make two of them the same."""
+"""`name` is a word with a digit, such as `p53`, or the number in `IL-6`: near vectors make no two the same."""
 
 UnitKey = tuple[UnitKind, str, bool]
 
@@ -131,9 +131,9 @@ def _pattern(language: str) -> re.Pattern[str]:
     )
     group, point = (r".\u00a0\u2009\u202f", ",") if language in COMMA_LANGUAGES else (r",\u00a0\u2009\u202f", r"\.")
     other = r"|\.(?:\d{1,2}|\d{4,})(?!\d)" if language in COMMA_LANGUAGES else ""
-    signs, hyphens = "".join(CURRENCIES), r"[-\u2010\u2011]"
+    signs = "".join(CURRENCIES)
     number = (
-        rf"(?<![^\W\d_]{hyphens})(?<!\w[{signs}])(?P<sign>(?<![^\s(\[])[-\u2212])?(?:(?P<money>[A-Z]{{0,3}}[{signs}])\s?)?"
+        rf"(?<!\w[{signs}])(?P<sign>(?<![^\s(\[])[-\u2212])?(?:(?P<money>[A-Z]{{0,3}}[{signs}])\s?)?"
         rf"(?:(?P<whole>\d{{1,3}}(?:[{group}]\d{{3}}){{1,{_GROUPS}}}(?!\d)|\d+)(?P<rest>(?:{point}\d+{other})?)|(?P<dot>\.\d+))"
         rf"(?P<power>(?:[eE][+-]?\d{{1,3}}(?!\w))?)"
     )
@@ -178,6 +178,9 @@ def less_exact(value: str) -> tuple[str, ...]:
 def _number(text: str, found: re.Match[str]) -> Unit | None:
     """Return a number with the scale and the unit of measurement after it; None if it is part of a word."""
     large = len((found["power"] or "").lstrip("eE+-")) > _EXPONENT or found.end() - found.start() > _DIGITS
+    if _PART_OF_NAME.match(text, max(0, found.start() - 2)):
+        inside = text[found.end() : found.end() + 1].isalnum()
+        return None if inside else Unit(found.start(), found.end(), "name", found[0])
     if found["version"] or large:
         return Unit(found.start(), found.end(), "number", found[0])
     if found[0].isdecimal() and _DECADE.match(text, found.end()):
@@ -209,6 +212,7 @@ def _value(found: re.Match[str]) -> Fraction:
     return -value if found["sign"] else value
 
 
+_PART_OF_NAME = re.compile(r"[^\W\d_][-\u2010\u2011]\d")  # as in `COVID-19`
 _DECADE = re.compile(r"s(?!\w)")  # right after digits, it is rather a plural, as in `1990s`, than seconds
 _SCALE = re.compile(rf"[\s-](?P<scale>{'|'.join(SCALES)})s?(?!\w)")
 
