@@ -21,7 +21,7 @@ from moverank.indexer.indexing.collection_vectors import (
     remove_other_vectors,
 )
 from moverank.indexer.options import Progress, SearchOptions, Where, silent
-from moverank.indexer.ranked_texts import QueryText, compared_passages, explained_query, query_document
+from moverank.indexer.ranked_texts import QueryText, compared_passages, explained_query, query_document, source_passages
 from moverank.indexer.ranking_spec import distance_of
 from moverank.indexer.scope import Scope
 from moverank.indexer.settings import Settings, check_first_stage
@@ -608,15 +608,13 @@ class Collection(Face, StoredDocuments):
     def compare(self, claim: QueryText, keys: Iterable[str], tau: float | None = None) -> "Evidence":
         """Return what stored documents cover of a claim, a text or a `Document`; see `Reranker.evidence`.
 
-        Raises UnknownKey for a key without a document.
+        Raises UnknownKey for a key without a document, UsageError for one that is given twice.
         """
         from moverank.rerank.distance.evidence import evidence_of
 
         own, limit = compared_passages(query_document(claim)), None if tau is None else finite_number("tau", tau)
         with self.contents() as contents:
-            sources = [(key, compared_passages(contents.describe(key).document)) for key in texts("keys", keys)]
-        if not sources:
-            raise UsageError("give at least one source")
+            sources = source_passages(contents.describe(key).document for key in texts("keys", keys))
         return evidence_of(own, sources, self.settings.tokenizer, self.embedding, limit)
 
     def rerank_many(

@@ -1,5 +1,6 @@
 """The texts of documents and queries by rank, as their words are counted."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -96,6 +97,17 @@ def compared_passages(document: Document) -> list[tuple[int | None, str]]:
     title, parts = title_and_parts(whole_texts(document))
     known = not title or (parts and begins_with_title(parts[0][1], title))
     return [*([] if known else [(None, title)]), *enumerate(text for _, text in parts)]
+
+
+def source_passages(sources: Iterable[Document]) -> list[tuple[str, list[tuple[int | None, str]]]]:
+    """Return key and texts of each source of a claim; UsageError without any, and for a key that two have."""
+    found = [(document.key, compared_passages(document)) for document in sources]
+    if not found:
+        raise UsageError("give at least one source")
+    for key, count in Counter(key for key, _ in found).items():
+        if count > 1:
+            raise UsageError(f"{count} sources have the key {key!r}: give each source once, with a key of its own")
+    return found
 
 
 def check_ranks(document: Document) -> None:

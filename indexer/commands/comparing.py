@@ -74,9 +74,10 @@ def compare(
 ) -> None:
     """Show what sources cover of a claim, sentence by sentence, or what changed between two versions; certified.
 
-    Numbers, quantities and dates are carried to equal ones only, and words to words of the same polarity. What is
-    covered need not be true.
+    Numbers and quantities are carried to equal ones only, dates to those that say the same or more, and words to words
+    of the same polarity. What is covered need not be true.
     """
+    from moverank.indexer.arguments import finite_number
     from moverank.indexer.errors import UsageError
     from moverank.indexer.files.atomic_write import check_writable
 
@@ -88,6 +89,8 @@ def compare(
         raise UsageError("--language goes with --vectors: a collection has its language")
     if html is not None:
         check_writable(html)
+    if within is not None:
+        finite_number("--within", within)
     reranker, documents = _opened([claim, *others], index, vectors, language)
     show = _show_changes if versions else _show_evidence
     share = show(reranker, documents, within, html, as_json=as_json)
@@ -102,9 +105,15 @@ def _opened(
     from dataclasses import replace
 
     from moverank.indexer.collection import Collection
+    from moverank.indexer.errors import NoCollection
+    from moverank.indexer.files.location import display_name
     from moverank.indexer.reading.inputs.queries import read_query_file
     from moverank.indexer.reranking.reranker import Reranker
 
+    if vectors is None and not Collection.exists(index):
+        raise NoCollection(
+            f"there is no collection in {display_name(index)}: name one by -i, or a file of word vectors by --vectors"
+        )
     found = list["Document"]()
     with ExitStack() as stack:
         if any(name.startswith(_KEY) for name in named):

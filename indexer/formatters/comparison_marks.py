@@ -19,7 +19,7 @@ REASONS = {
     "polarity": "the sources have this with the other polarity only",
     "used": "the sources have this, but other words of the sentence need it",
     "unknown": "no source has this word, which has no vector",
-    "far": "no word of the sources is near enough",
+    "far": "no word of its polarity in the sources is near enough",
 }
 """Why a unit is not covered, in words."""
 
@@ -96,7 +96,7 @@ def evidence_sides(evidence: "Evidence", claim: Document, sources: Mapping[str, 
     own, others = dict(compared_passages(claim)), {key: dict(compared_passages(one)) for key, one in sources.items()}
     of_claim, of_sources = list[ComparedMark](), {key: list[ComparedMark]() for key in sources}
     for flow, one in enumerate(evidence.carried):
-        kind, cost = ("near", f", cost {one.cost:.2f}") if one.cost else ("same", "")
+        kind, cost = "same" if one.same else "near", f", cost {one.cost:.2f}" if one.cost else ""
         there, here = _cut(others[one.key], one.source), _cut(own, one.span)
         of_claim.append(ComparedMark(one.span, kind, f"from {there!r}{cost}" if kind == "near" else "", flow))
         of_sources[one.key].append(ComparedMark(one.source, kind, f"to {here!r}{cost}" if kind == "near" else "", flow))
@@ -137,9 +137,9 @@ def _cut(texts: Mapping[int | None, str], span: Span) -> str:
 def carried_pairs(
     carried: "Sequence[Carried]", side: Side, sources: Mapping[str, Side]
 ) -> list[tuple[str, str, float]]:
-    """Return the words of the runs that are carried at a cost, of the claim and of the source, with the cost."""
+    """Return the words of the runs that are carried to others, of the claim and of the source, with the cost."""
     own, others = dict(side.texts), {key: dict(one.texts) for key, one in sources.items()}
-    return [(_cut(own, one.span), _cut(others[one.key], one.source), one.cost) for one in carried if one.cost]
+    return [(_cut(own, one.span), _cut(others[one.key], one.source), one.cost) for one in carried if not one.same]
 
 
 def evidence_verdict(evidence: "Evidence") -> str:

@@ -25,7 +25,7 @@ _MOST_LIT = 4000
 
 LEGEND = {
     "same": "the same in a source",
-    "near": "a near word in a source",
+    "near": "a near word in a source, or a date that says more",
     "uncovered": "not covered",
     "new": "new",
     "dropped": "dropped",

@@ -13,7 +13,6 @@ from moverank.indexer.documents import Document
 from moverank.indexer.formatters.comparison_marks import (
     ComparedMark,
     carried_pairs,
-    changes_sides,
     changes_verdict,
     evidence_sides,
     evidence_verdict,
@@ -21,6 +20,7 @@ from moverank.indexer.formatters.comparison_marks import (
 )
 from moverank.indexer.formatters.escaping import isolated, printable
 from moverank.indexer.formatters.sentences import percentage
+from moverank.indexer.ranked_texts import compared_passages
 from moverank.rerank.ranking import Span
 
 if TYPE_CHECKING:  # they would import numpy
@@ -79,7 +79,7 @@ def _shown(text: str, kind: str, *, colour: bool) -> Text:
 
 def changes_view(changes: "TextChanges", old: Document, new: Document) -> RenderableType:
     """Return the new version around its changes: new, dropped, moved and changed words have signs and colours."""
-    olds, news = (dict(side.texts) for side in changes_sides(changes, old, new))
+    olds, news = (dict(compared_passages(one)) for one in (old, new))
     shown: dict[int | None, list[tuple[str, str]]] = {part: [] for part in news} or {None: []}
     part, done = next(iter(shown)), dict.fromkeys(news, 0)
     for change in changes.changes:

@@ -22,7 +22,7 @@ LIMIT = 64 << 20
 
 _BUFFER = 1 << 16
 _BOM = b"\xef\xbb\xbf"
-_CONVERT = "convert the file, for example with iconv -t UTF-8"
+CONVERT = "convert the file, for example with iconv -t UTF-8"
 NAME_ENCODING = "name the encoding of the file, such as --encoding latin-1"
 
 
@@ -154,7 +154,7 @@ def _without_mark(read: Callable[[int], bytes]) -> "io.BufferedReader[_FullReads
     return data
 
 
-def decode_line(line: bytes | None, remedy: str = _CONVERT) -> str:
+def decode_line(line: bytes | None, remedy: str = CONVERT) -> str:
     """Decode a line of `Stream.lines`; raises `BadRecord`, with a `remedy`, if it is too long or not UTF-8."""
     if line is None:
         raise BadRecord(f"the line is longer than {LIMIT:,} bytes: split it")

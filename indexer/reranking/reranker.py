@@ -15,7 +15,7 @@ from moverank.indexer.arguments import finite_number, items, place, shown, whole
 from moverank.indexer.documents import TITLE_WEIGHT, Document
 from moverank.indexer.errors import UsageError
 from moverank.indexer.options import SearchOptions
-from moverank.indexer.ranked_texts import compared_passages, whole_texts
+from moverank.indexer.ranked_texts import compared_passages, source_passages, whole_texts
 from moverank.indexer.ranking_spec import PRIOR, VECTOR, RankingSpec, Weights, resolve
 from moverank.indexer.reranking.pool import SearchPool
 from moverank.indexer.reranking.texts import (
@@ -228,11 +228,8 @@ class Reranker:
         """
         some = [sources] if isinstance(sources, str | Document) else sources
         documents = candidate_documents(some if isinstance(some, Mapping) else list(items("sources", some)))
-        if not documents:
-            raise UsageError("give at least one source")
-        passages = [(document.key, compared_passages(document)) for document in documents]
         own = compared_passages(document_of_text(claim, "the claim"))
-        return evidence_of(own, passages, self._tokenizer, self._embedding, _limit(tau))
+        return evidence_of(own, source_passages(documents), self._tokenizer, self._embedding, _limit(tau))
 
     def changes(self, old: Text, new: Text, tau: float | None = None) -> TextChanges:
         """Return the changes between two versions of a text: what is kept, moved, changed, new and dropped.

@@ -4,12 +4,13 @@ Answers are sent without validation: tests validate real answers by these types.
 """
 
 from typing import (
+    Annotated,
     Any,
     Literal,
     NotRequired,  # pydantic needs this one before Python 3.12
 )
 
-from pydantic import ConfigDict, with_config
+from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
 _described = with_config(ConfigDict(use_attribute_docstrings=True))
@@ -45,24 +46,16 @@ class ProblemObject(TypedDict):
 class SpanObject(TypedDict):
     """A stretch of a text."""
 
-    part: int | None
-    """The number of the part, counting from 0; null: the title."""
-    start: int
-    """The first code point."""
-    end: int
-    """The code point after the last one."""
+    # Descriptions as values: docstrings of fields are not inherited.
+    part: Annotated[int | None, Field(description="The number of the part, counting from 0; null: the title.")]
+    start: Annotated[int, Field(description="The first code point.")]
+    end: Annotated[int, Field(description="The code point after the last one.")]
 
 
 @_described
-class HighlightObject(TypedDict):
+class HighlightObject(SpanObject):
     """A place where a word of the query stands, or one near to it."""
 
-    part: int | None
-    """The number of the part, counting from 0; null: the title."""
-    start: int
-    """The first code point."""
-    end: int
-    """The code point after the last one."""
     word: str
     """The word as it is compared."""
     source: str
@@ -542,47 +535,31 @@ class InfinityResultObject(TypedDict):
 
 
 @_described
-class SourceSpanObject(TypedDict):
+class SourceSpanObject(SpanObject):
     """A stretch of a source."""
 
-    part: int | None
-    """The number of the part, counting from 0; null: the title."""
-    start: int
-    """The first code point."""
-    end: int
-    """The code point after the last one."""
     key: str
     """The key of the stored document; of a text in the request, its index."""
 
 
 @_described
-class CarriedObject(TypedDict):
+class CarriedObject(SpanObject):
     """A run of units of the claim that a source covers."""
 
-    part: int | None
-    """The number of the part, counting from 0; null: the title."""
-    start: int
-    """The first code point."""
-    end: int
-    """The code point after the last one."""
     units: int
     """The number of units."""
     cost: float
-    """The mean cost of a unit; 0: all are the same in the source, else none is."""
+    """The mean cost of a unit."""
+    same: bool
+    """Whether all units are the same in the source; else none is, such as a near word or a date that says more."""
     source: SourceSpanObject
     """Where they are in the source."""
 
 
 @_described
-class UncoveredObject(TypedDict):
+class UncoveredObject(SpanObject):
     """A run of units of the claim that no source covers."""
 
-    part: int | None
-    """The number of the part, counting from 0; null: the title."""
-    start: int
-    """The first code point."""
-    end: int
-    """The code point after the last one."""
     units: int
     """The number of units."""
     reason: Literal["value", "polarity", "used", "unknown", "far"]
@@ -590,15 +567,9 @@ class UncoveredObject(TypedDict):
 
 
 @_described
-class SentenceObject(TypedDict):
+class SentenceObject(SpanObject):
     """A sentence of the claim."""
 
-    part: int | None
-    """The number of the part, counting from 0; null: the title."""
-    start: int
-    """The first code point."""
-    end: int
-    """The code point after the last one."""
     covered: float | None
     """The covered share of its units, 0 to 1; null: it has none."""
     covered_units: int
@@ -664,7 +635,7 @@ class TextChangeObject(TypedDict):
     units: int
     """The number of units."""
     cost: float
-    """The mean cost of a unit, above 0 only if changed."""
+    """The mean cost of a unit, 0 unless they are changed."""
 
 
 @_described

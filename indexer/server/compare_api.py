@@ -26,12 +26,15 @@ async def compare(served: ServedHere, state: ThisServer, request: Request, body:
         raise HttpProblem(422, f"the key {min(same)} is also the index of a text: send them in two requests")
 
     def work(view: State, _: Task) -> JsonObject:
+        reranker = view.reranker(None, None)
         claim = as_query(body.claim, state.limits, "the claim")
         sources = {str(i): as_query(one, state.limits, f"source {i}") for i, one in enumerate(body.sources)}
+        left = left_after([claim, *sources.values()], state.limits.characters, state.limits)
         with view.contents() as contents:
-            sources |= {key: contents.describe(key).document for key in body.keys}
-        check_together([claim, *sources.values()], state.limits)
-        return view.reranker(None, None).evidence(claim, sources, body.tau).to_dict()
+            for key in dict.fromkeys(body.keys):
+                sources[key] = contents.describe(key).document
+                left = left_after([sources[key]], left, state.limits)
+        return reranker.evidence(claim, sources, body.tau).to_dict()
 
     return await answered(state, served, request, work)
 
@@ -43,16 +46,18 @@ async def changes(served: ServedHere, state: ThisServer, request: Request, body:
     def work(view: State, _: Task) -> JsonObject:
         old = as_query(body.old, state.limits, "the old version")
         new = as_query(body.new, state.limits, "the new version")
-        check_together([old, new], state.limits)
+        left_after([old, new], state.limits.characters, state.limits)
         return view.reranker(None, None).changes(old, new, body.tau).to_dict()
 
     return await answered(state, served, request, work)
 
 
-def check_together(documents: Sequence[Document], limits: Limits) -> None:
-    """Raise HttpProblem 413 if the texts of a request have more characters together than one text may have."""
-    length = sum(len(text) for document in documents for text in title_and_texts(document))
-    if length > limits.characters:
-        raise HttpProblem(
-            413, f"the texts have {length:,} characters together: at most {limits.characters:,} are allowed here"
-        )
+def left_after(documents: Sequence[Document], left: int, limits: Limits) -> int:
+    """Return how many of the characters that are `left` for the texts of a request remain after these documents.
+
+    Raises HttpProblem 413 if there are none left: together, the texts may be as long as a single one.
+    """
+    left -= sum(len(text) for document in documents for text in title_and_texts(document))
+    if left < 0:
+        raise HttpProblem(413, f"the texts have more than {limits.characters:,} characters together, the limit here")
+    return left

@@ -40,7 +40,9 @@ class _State:
 
     def reranker(self, _rank: str | None, _gamma: float | None) -> Reranker:
         """Raise HttpProblem 422: the word vectors are with the shards."""
-        raise HttpProblem(422, "a collection in shards cannot rerank texts: serve one of the shards, or `Reranker`")
+        raise HttpProblem(
+            422, "a collection in shards cannot rerank or compare texts: serve one of the shards, or `Reranker`"
+        )
 
 
 class ServedShards:

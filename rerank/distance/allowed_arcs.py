@@ -1,7 +1,7 @@
 """The units of texts in place, and which units of one text may be carried to which of another, at what cost."""
 
-from bisect import bisect_right
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Self
@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.distance.cell_limit import check_cells
+from moverank.rerank.distance.cell_limit import check_cells, most_cells, reserved_cells
 from moverank.rerank.distance.ground_cost import near_arcs, typical_cost
 from moverank.rerank.errors import OptionError
 from moverank.rerank.ranking import Span
@@ -24,6 +24,8 @@ Passages = Sequence[tuple[int | None, str]]
 
 NEAR_SHARE = 0.6
 """The default limit of costs: words within this share of the typical cost of two words are near."""
+
+_CELLS_PER_ARC = 5  # of a cost matrix, 20 bytes each, in the memory that an arc takes while all are found
 
 AllowedArcs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 """Rows (a,), columns (a,) and costs (a,)."""
@@ -53,14 +55,30 @@ class UnitText:
         units, spans, sentences, sentence_of = list[Unit](), list[Span](), list[Span](), list[int]()
         for part, text in passages:
             check_time()
-            first, own = len(sentences), list(sentence_spans(text))
+            first, found = len(sentences), units_of(text, tokenizer)
+            own = list(_whole_sentences(text, found))
             sentences += [Span(part, start, end) for start, end in own]
             starts = [start for start, _ in own]
-            for unit in units_of(text, tokenizer):
+            for unit in found:
                 units.append(unit)
                 spans.append(Span(part, unit.start, unit.end))
                 sentence_of.append(first + bisect_right(starts, unit.start) - 1)
         return cls(tuple(units), tuple(spans), tuple(sentences), tuple(sentence_of))
+
+
+def _whole_sentences(text: str, units: Sequence[Unit]) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each sentence; two are one if a unit, such as `Dec. 12, 2020`, is in both."""
+    starts, last = [unit.start for unit in units], (0, 0)
+    for start, end in sentence_spans(text):
+        before = bisect_left(starts, start) - 1
+        if before >= 0 and units[before].end > start:
+            last = last[0], end
+            continue
+        if last[1]:
+            yield last
+        last = start, end
+    if last[1]:
+        yield last
 
 
 def joined(first: Span, last: Span) -> Span:
@@ -72,13 +90,16 @@ def allowed_arcs(own: Sequence[UnitKey], others: Sequence[UnitKey], embedding: E
     """Return which of the distinct units `own` (n,) may be carried to which of `others` (m,), in order of the rows.
 
     Equal units cost 0. Words of the same polarity with vectors cost their distance, at most `tau`; a date is carried
-    to one that says the same and more, at no cost. Nothing else is allowed.
+    to one that says the same and more, at no cost. Nothing else is allowed. Raises TooLarge for too many pairs of words
+    or arcs.
     """
-    found = [_same(own, others), _dates(own, others)]
-    found += [_near(own, others, embedding, tau, negated=negated) for negated in (False, True)]
-    rows, columns, cost = (np.concatenate(values) for values in zip(*found, strict=True))
-    order = np.lexsort((columns, rows))
-    return rows[order], columns[order], cost[order]
+    with reserved_cells(1, min(_CELLS_PER_ARC * len(own) * len(others), most_cells())):
+        same = _same(own, others)
+        found = [same, _dates(own, others)]
+        found += [_near(own, others, embedding, tau, same, negated=negated) for negated in (False, True)]
+        rows, columns, cost = (np.concatenate(values) for values in zip(*found, strict=True))
+        order = np.lexsort((columns, rows))
+        return rows[order], columns[order], cost[order]
 
 
 def _same(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> AllowedArcs:
@@ -99,17 +120,24 @@ def _free(pairs: Sequence[tuple[int, int]]) -> AllowedArcs:
 
 
 def _near(
-    own: Sequence[UnitKey], others: Sequence[UnitKey], embedding: Embedding, tau: float, *, negated: bool
+    own: Sequence[UnitKey],
+    others: Sequence[UnitKey],
+    embedding: Embedding,
+    tau: float,
+    same: AllowedArcs,
+    *,
+    negated: bool,
 ) -> AllowedArcs:
-    """Return the arcs between different words of one polarity."""
+    """Return the arcs between different words of one polarity; `same` are those between equal units."""
     rows, vectors = _known(own, embedding, negated=negated)
     columns, points = _known(others, embedding, negated=negated)
     if not (len(rows) and len(columns)):
         return _free(())
     check_cells(len(rows), len(columns))
-    one, other, cost = near_arcs(vectors, points, tau)
-    both = zip(rows[one].tolist(), columns[other].tolist(), strict=True)
-    apart = np.array([own[i] != others[j] for i, j in both], bool)
+    partner = np.full(len(own), -1)
+    partner[same[0]] = same[1]
+    one, other, cost = near_arcs(vectors, points, tau, most_cells() // _CELLS_PER_ARC)
+    apart = partner[rows[one]] != columns[other]
     return rows[one[apart]], columns[other[apart]], cost[apart]
 
 

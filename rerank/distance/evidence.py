@@ -24,14 +24,14 @@ from moverank.rerank.words.typed_units import UnitKey
 Reason = Literal["value", "polarity", "used", "unknown", "far"]
 """Why a unit is not covered: no source has its number, quantity or date; the sources have the word with the other
 polarity only; the sources have units for it, but others of the sentence need them; the word has no vector, and no
-source has it; or every word of the sources is too far."""
+source has it; or every word of its polarity in the sources is too far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Carried:
     """A run of units of the claim that is carried to a run of a source, at a mean `cost` of a unit.
 
-    If it is 0, all units are the same there, else none.
+    `same`: all of its units are the same there; else none is, even if a cost is 0, as of a date that says more.
     """
 
     span: Span
@@ -40,6 +40,7 @@ class Carried:
     source: Span
     units: int
     cost: float
+    same: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,7 @@ def _sentence_object(sentence: SentenceEvidence) -> dict[str, Any]:
                 **asdict(one.span),
                 "units": one.units,
                 "cost": one.cost,
+                "same": one.same,
                 "source": {"key": one.key, **asdict(one.source)},
             }
             for one in sentence.carried
@@ -147,7 +149,9 @@ def _sentence_object(sentence: SentenceEvidence) -> dict[str, Any]:
 
 def _sentence_of(values: Mapping[str, Any]) -> SentenceEvidence:
     carried = (
-        Carried(span_of(one), one["source"]["key"], span_of(one["source"]), one["units"], float(one["cost"]))
+        Carried(
+            span_of(one), one["source"]["key"], span_of(one["source"]), one["units"], float(one["cost"]), one["same"]
+        )
         for one in values["carried"]
     )
     uncovered = (Uncovered(span_of(one), one["units"], one["reason"]) for one in values["uncovered"])
@@ -171,7 +175,7 @@ def evidence_of(
 
     None for `tau`: a share of the typical cost of two words, `NEAR_SHARE`. In each sentence, as many units as possible
     are covered, at the least total cost. Raises NoKnownWords if the claim has no unit, OptionError for an invalid
-    `tau`.
+    `tau`, TooLarge if too many words differ. Keys must differ.
     """
     limit = cost_limit(tau, embedding)
     own = UnitText.of(claim, tokenizer)
@@ -192,6 +196,7 @@ class _Sources:
         self.keys = [key for key, _ in texts]
         self.owner = [i for i, (_, text) in enumerate(texts) for _ in text.units]
         self.spans = [span for _, text in texts for span in text.spans]
+        self.units = [unit for _, text in texts for unit in text.units]
         self.number: dict[UnitKey, int] = {}
         self.places: list[list[int]] = []
         self.sentence_of: list[int] = []
@@ -290,19 +295,20 @@ class _Claim:
         return carried
 
     def _carried_runs(self, carried: Mapping[int, tuple[int, float]]) -> Iterable[Carried]:
-        """Yield runs: neighbouring units that are carried to neighbouring units of one part, all at a cost or none."""
+        """Yield runs: neighbouring units carried to neighbouring units of one part, all or none to the same unit."""
         spans, others, owner = self._own.spans, self._sources.spans, self._sources.owner
+        same = {i: self._own.units[i].key == self._sources.units[j].key for i, (j, _) in carried.items()}
 
         def go_on(one: int, other: int) -> bool:
             here, there = carried[one][0], carried[other][0]
-            is_next = other == one + 1 and there == here + 1 and bool(carried[one][1]) == bool(carried[other][1])
+            is_next = other == one + 1 and there == here + 1 and same[one] == same[other]
             return is_next and owner[here] == owner[there] and others[here].part == others[there].part
 
         for run in runs(sorted(carried), go_on):
             first, last = carried[run[0]][0], carried[run[-1]][0]
             cost = sum(carried[place][1] for place in run) / len(run)
             key, source = self._sources.keys[owner[first]], joined(others[first], others[last])
-            yield Carried(joined(spans[run[0]], spans[run[-1]]), key, source, len(run), cost)
+            yield Carried(joined(spans[run[0]], spans[run[-1]]), key, source, len(run), cost, same[run[0]])
 
     def _uncovered_runs(self, uncovered: Sequence[int]) -> Iterable[Uncovered]:
         spans, reasons = self._own.spans, {place: self._reason(self._own.units[place].key) for place in uncovered}

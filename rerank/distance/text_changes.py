@@ -30,14 +30,14 @@ ChangeState = Literal["kept", "moved", "changed", "new", "dropped"]
 STATES: tuple[ChangeState, ...] = ("kept", "moved", "changed", "new", "dropped")
 
 _LENGTHS = (8, 4, 2, 1)  # of unique runs that are the same in both versions
-_LARGEST_GAP = 250_000  # pairs of units between two runs, up to which all common sequences are compared
+_LARGEST_GAP = 20_000  # pairs of units between two runs, up to which all common sequences are compared
 
 
 @dataclass(frozen=True, slots=True)
 class TextChange:
     """A run of units with the same state, and its place in each version: a new one has no `old`, a dropped no `new`.
 
-    `cost` is the mean cost of a unit that is carried, above 0 only if changed.
+    `cost` is the mean cost of a unit that is carried, 0 unless it is changed.
     """
 
     state: ChangeState
@@ -298,7 +298,9 @@ def _changes(
     def state(j: int) -> ChangeState:
         if pairs.old_of[j] < 0:
             return "new"
-        return "changed" if cost[j] > 0 else "kept" if j in kept else "moved"
+        if pairs.old[pairs.old_of[j]] != pairs.new[j]:
+            return "changed"
+        return "kept" if j in kept else "moved"
 
     def go_on(one: int, other: int) -> bool:
         here, there = pairs.old_of[one], pairs.old_of[other]

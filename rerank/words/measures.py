@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from fractions import Fraction
+from unicodedata import normalize
 
 COMMA_LANGUAGES = frozenset(
     "az ca da de el es eu fi fr hu hy id it lt nl no pt ro ru sr sv tr vi".split()  # noqa: SIM905 - a list of codes
@@ -10,7 +11,7 @@ COMMA_LANGUAGES = frozenset(
 """The languages that write a comma before decimals."""
 
 CURRENCIES = {"$": "USD", "\u20ac": "EUR", "\u00a3": "GBP", "\u00a5": "JPY"}
-"""The currency of each sign that may be before a number."""
+"""The currency of each sign that may be before or after a number."""
 
 _SMALL = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
@@ -48,9 +49,10 @@ Pa: Pa=1 hPa=100 kPa=1000 MPa=1000000 bar=100000
 mmHg: mmHg=1
 IU: IU=1 kIU=1000
 byte: kB=1000 KB=1000 MB=1000000 GB=1000000000 TB=1000000000000 KiB=1024 MiB=1048576 GiB=1073741824 byte=1
-USD: USD=1 dollar=1
-EUR: EUR=1 euro=1
-GBP: GBP=1
+USD: USD=1 dollar=1 $=1
+EUR: EUR=1 euro=1 €=1
+GBP: GBP=1 £=1
+JPY: JPY=1 yen=1 ¥=1
 """
 _TABLE = {
     symbol: (Fraction(factor), dimension)
@@ -60,10 +62,17 @@ _TABLE = {
     for symbol, _, factor in (one.partition("=") for one in rest.split())
 }
 _AFFINE = {"\u00b0F": (Fraction(5, 9), Fraction(-32)), "\u00b0C": (Fraction(1), Fraction(0))}
-_AFTER = re.compile(
-    r"[ \t\u00a0\u2009\u202f-]?\n?(?P<unit>per ?cent|%|\u2030|[\u00b0\u00ba] ?[CF]|[^\W\d_]+)"
-    r"(?:/(?P<per>[^\W\d_]+))?(?!\w)"
+_RAISED = "\u00b2\u00b3\u00b9\u2070-\u2079"
+_TAIL = (  # powers and other units: `m2`, `m/s^2`, `m s-1`, `mg/kg/day`
+    rf"(?P<tail>(?:(?:[23]|[-\u2212]1)(?!\w))?(?:[/\u00b7\u22c5]\w++|\^[-\u2212]?\d++|\u207b?[{_RAISED}]++|"
+    rf"[ \u00a0]?(?:kg|mol|min|[mglLshdK])[-\u2212\u207b][1-4\u00b9\u00b2\u00b3](?!\w))*+(?:[/^][^\s,;]++)?+)"
 )
+_AFTER = re.compile(
+    rf"[ \t\u00a0\u2009\u202f-]?\n?(?P<unit>per ?cent|%|\u2030|[\u00b0\u00ba] ?[CF]|[^\W\d_{_RAISED}]+|"
+    rf"[{''.join(CURRENCIES)}](?!\s?\d)){_TAIL}(?!\w)"
+)
+_AFTER_MONEY = re.compile(rf"(?P<scale>[ \u00a0\u202f]?(?:[kKmMbB]|bn|mn)(?!\w))?{_TAIL}(?!\w)")
+_MONEY_SCALES = {"k": 10**3, "m": 10**6, "mn": 10**6, "b": 10**9, "bn": 10**9}
 
 Conversion = Callable[[Fraction], Fraction]
 
@@ -71,21 +80,43 @@ Conversion = Callable[[Fraction], Fraction]
 def measure_of(text: str, start: int) -> tuple[int, Conversion, str] | None:
     """Return end, conversion to the base unit, and dimension of the unit of measurement at `start`; None without one.
 
-    Symbols have their case (`mM` is no `mm`); names may have a plural, and be in any case.
+    Symbols have their case (`mM` is no `mm`); names may have a plural, and be in any case. A unit with a power, or with
+    a rest that is no unit, as in `kg/m2` and `mg/dose`, is a dimension of its own, which is not converted.
     """
     found = _AFTER.match(text, start)
     if found is None:
         return None
-    symbol = found["unit"].replace(" ", "").replace("\u03bc", "\u00b5").replace("\u00ba", "\u00b0")
-    if symbol in _AFFINE:
-        factor, shift = _AFFINE[symbol]
-        return found.end("unit"), lambda value: (value + shift) * factor, "\u00b0C"
-    one, per = _named(symbol), _named((found["per"] or "").replace("\u03bc", "\u00b5"))
-    if one is None:
+    symbol, tail = (found[name].replace("\u03bc", "\u00b5") for name in ("unit", "tail"))
+    symbol = symbol.replace(" ", "").replace("\u00ba", "\u00b0")
+    one, per = _named(symbol), _named(tail.removeprefix("/"))
+    if one is None and symbol not in _AFFINE:
         return None
+    if tail and (one is None or per is None or tail[0] != "/"):
+        return found.end(), lambda value: value, symbol + _plain(tail)
+    if one is None:
+        factor, shift = _AFFINE[symbol]
+        return found.end(), lambda value: (value + shift) * factor, "\u00b0C"
     if per is None:
-        return found.end("unit"), lambda value: value * one[0], one[1]
+        return found.end(), lambda value: value * one[0], one[1]
     return found.end(), lambda value: value * one[0] / per[0], f"{one[1]}/{per[1]}"
+
+
+def money_of(text: str, start: int, sign: str) -> tuple[int, Conversion, str] | None:
+    """Return the same of money with a `sign` before the number, which ends at `start`; None if that is in a word."""
+    found = _AFTER_MONEY.match(text, start)
+    if found is None:
+        return None
+    factor = _MONEY_SCALES.get((found["scale"] or "").strip().lower(), 1)
+    return (
+        found.end(),
+        lambda value: value * factor,
+        CURRENCIES.get(sign.removeprefix("US"), sign) + _plain(found["tail"]),
+    )
+
+
+def _plain(tail: str) -> str:
+    """Return the rest of a unit with powers in one way of writing."""
+    return normalize("NFKC", tail).replace("^", "").replace("\u2212", "-")
 
 
 def _named(symbol: str) -> tuple[Fraction, str] | None:

@@ -5,19 +5,28 @@ and `effective` is not what `not effective` says. The manual's page `evidence` h
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from typing import Literal
 
-from moverank.rerank.words.measures import COMMA_LANGUAGES, CURRENCIES, SCALES, SMALL_NUMBERS, TENS, measure_of
+from moverank.rerank.runtime.deadline import check_time
+from moverank.rerank.words.measures import (
+    COMMA_LANGUAGES,
+    CURRENCIES,
+    SCALES,
+    SMALL_NUMBERS,
+    TENS,
+    measure_of,
+    money_of,
+)
 from moverank.rerank.words.months import months_of
 from moverank.rerank.words.negations import NEGATIONS, NO_NEGATIONS
 from moverank.rerank.words.tokenizer import Tokenizer
 
 UnitKind = Literal["word", "name", "number", "quantity", "date"]
-"""`name` is a word with a digit, such as `p53`: near vectors do not make two of them the same."""
+"""`name` is a word with a digit, such as `p53`, or the number in `IL-6`: near vectors make no two the same."""
 
 UnitKey = tuple[UnitKind, str, bool]
 
@@ -41,34 +50,35 @@ class Unit:
 
 _GROUPS = 12  # of digits in a number, and parts of a version; a limit keeps the time linear
 _DIGITS = 1000  # of a number whose value is computed; Python writes no number of more than 4300
+_EXPONENT = 2  # digits of an exponent in a number whose value is computed
+_PORTION = 2000  # words, or characters with numbers, between two checks of the time
 _SCALES = 3  # words such as `million` after a number
 _SCOPE = 3  # words after a negation that it changes
+_APOSTROPHES = frozenset("'\u2019\u02bc")
 _CLAUSE_END = re.compile(r"[.,;:!?()\[\]{}\"\u2026\u2013\u2014\u3001\u3002\uff0c\u060c\u061b\u061f]|\n\s*\n")
 
 
 def units_of(text: str, tokenizer: Tokenizer) -> list[Unit]:
     """Return the units of a text in order; stop words and negations are none."""
     typed = list(_typed(text, tokenizer.language))
-    units, taken = list(typed), [(unit.start, unit.end) for unit in typed]
-    place = 0
-    for unit in _words(text, tokenizer):
-        while place < len(taken) and taken[place][1] <= unit.start:
-            place += 1
-        if place == len(taken) or unit.end <= taken[place][0]:
-            units.append(unit)
-    return sorted(units, key=lambda unit: unit.start)
+    return sorted([*typed, *_words(text, tokenizer, typed)], key=lambda unit: unit.start)
 
 
-def _words(text: str, tokenizer: Tokenizer) -> Iterator[Unit]:
-    """Yield the words that are neither stop words nor negations, with their polarity."""
+def _words(text: str, tokenizer: Tokenizer, typed: Sequence[Unit]) -> Iterator[Unit]:
+    """Yield the words outside `typed` units that are neither stop words nor negations, with their polarity."""
     negations, exceptions = NEGATIONS.get(tokenizer.language, frozenset()), NO_NEGATIONS.get(tokenizer.language, {})
+    outside, place = _without(text, typed), 0
     left, last, before = 0, 0, ""
-    for start, end, word in replace(tokenizer, stop_words=frozenset()).spans(text):
-        if _CLAUSE_END.search(text, last, start):
+    for count, (start, end, word) in enumerate(replace(tokenizer, stop_words=frozenset()).spans(text)):
+        if count % _PORTION == 0:
+            check_time()
+        while place < len(typed) and typed[place].end <= start:
+            place += 1
+        if place < len(typed) and typed[place].start < end:
+            continue
+        if word in exceptions.get(before, ()) or _CLAUSE_END.search(outside, last, start):
             left = 0
-        if word in exceptions.get(before, ()):
-            left = 0
-        if word in negations or (word == "t" and text[start - 2 : start] in ("n'", "n\u2019")):
+        if _negates(text, end, word, negations):
             left = _SCOPE
         elif word not in tokenizer.stop_words:
             kind: UnitKind = "name" if any(char.isdigit() for char in word) else "word"
@@ -77,11 +87,30 @@ def _words(text: str, tokenizer: Tokenizer) -> Iterator[Unit]:
         last, before = end, word
 
 
+def _without(text: str, typed: Sequence[Unit]) -> str:
+    """Return a text of the same length with digits in the place of `typed` units, which end no clause."""
+    kept, last = list[str](), 0
+    for unit in typed:
+        kept += [text[last : unit.start], "0" * (unit.end - unit.start)]
+        last = unit.end
+    return "".join([*kept, text[last:]])
+
+
+def _negates(text: str, end: int, word: str, negations: frozenset[str]) -> bool:
+    """Return whether a word that ends at `end` is a negation: one of the language's, or the end of `n't`."""
+    if word in negations:
+        return word != "n" or text[end : end + 1] in _APOSTROPHES
+    return text[max(0, end - 3) : end].lower() in {f"n{sign}t" for sign in _APOSTROPHES}
+
+
 def _typed(text: str, language: str) -> Iterator[Unit]:
     """Yield the numbers, quantities and dates of a text, in order."""
-    place = 0
+    place = checked = 0
     pattern = _pattern(language)
     while (found := pattern.search(text, place)) is not None:
+        if place - checked > _PORTION:
+            check_time()
+            checked = place
         unit = _date(found) if found["date"] else _number(text, found)
         place = found.end() if unit is None else unit.end
         if unit is not None:
@@ -92,18 +121,19 @@ def _typed(text: str, language: str) -> Iterator[Unit]:
 def _pattern(language: str) -> re.Pattern[str]:
     """Return the pattern of everything that may begin a typed unit, dates first."""
     month = "|".join(sorted(months_of(language), key=len, reverse=True)) or "(?!)"
-    ordinal = r"(?:st|nd|rd|th|\.|\u00ba)?"
+    ordinal, gap = r"(?:st|nd|rd|th|\.|\u00ba)?", r"(?=\s)[^\S\n]*+\n?+[^\S\n]*+"  # at most one end of a line
     dates = (
         r"(?P<y1>\d{4})-(?P<m1>\d\d)-(?P<d1>\d\d)(?!\w)",
         r"(?P<d2>\d{1,2})\.\s?(?P<m2>\d{1,2})\.\s?(?P<y2>\d{4})(?!\w)",
-        rf"(?P<d3>\d{{1,2}}){ordinal}\s+(?:of\s+|de\s+)?(?P<m3>{month})\b\.?(?:,?\s+(?:de\s+|del\s+)?(?P<y3>\d{{4}})(?!\w))?",
-        rf"(?P<m4>{month})\b\.?\s+(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?![\w.]?\d)(?!\w)(?:,?\s+(?P<y4>\d{{4}})(?!\w))?",
-        rf"(?P<m5>{month})\b\.?,?\s+(?:de\s+|del\s+)?(?P<y5>\d{{4}})(?!\w)",
+        rf"(?P<d3>\d{{1,2}}){ordinal}{gap}(?:(?:of|de){gap})?(?P<m3>{month})\b\.?(?:,?{gap}(?:del?{gap})?(?P<y3>\d{{4}})(?!\w))?",
+        rf"(?P<m4>{month})\b\.?{gap}(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?![\w.]?\d)(?!\w)(?:,?{gap}(?P<y4>\d{{4}})(?!\w))?",
+        rf"(?P<m5>{month})\b\.?,?{gap}(?:del?{gap})?(?P<y5>\d{{4}})(?!\w)",
     )
     group, point = (r".\u00a0\u2009\u202f", ",") if language in COMMA_LANGUAGES else (r",\u00a0\u2009\u202f", r"\.")
     other = r"|\.(?:\d{1,2}|\d{4,})(?!\d)" if language in COMMA_LANGUAGES else ""
+    signs = "".join(CURRENCIES)
     number = (
-        rf"(?:(?P<money>[{''.join(CURRENCIES)}])\s?)?(?P<sign>(?<![^\s(\[])[-\u2212])?"
+        rf"(?<!\w[{signs}])(?P<sign>(?<![^\s(\[])[-\u2212])?(?:(?P<money>[A-Z]{{0,3}}[{signs}])\s?)?"
         rf"(?:(?P<whole>\d{{1,3}}(?:[{group}]\d{{3}}){{1,{_GROUPS}}}(?!\d)|\d+)(?P<rest>(?:{point}\d+{other})?)|(?P<dot>\.\d+))"
         rf"(?P<power>(?:[eE][+-]?\d{{1,3}}(?!\w))?)"
     )
@@ -147,19 +177,22 @@ def less_exact(value: str) -> tuple[str, ...]:
 
 def _number(text: str, found: re.Match[str]) -> Unit | None:
     """Return a number with the scale and the unit of measurement after it; None if it is part of a word."""
-    if found["version"] or found.end() - found.start() > _DIGITS:
+    large = len((found["power"] or "").lstrip("eE+-")) > _EXPONENT or found.end() - found.start() > _DIGITS
+    if _PART_OF_NAME.match(text, max(0, found.start() - 2)):
+        inside = text[found.end() : found.end() + 1].isalnum()
+        return None if inside else Unit(found.start(), found.end(), "name", found[0])
+    if found["version"] or large:
         return Unit(found.start(), found.end(), "number", found[0])
+    if found[0].isdecimal() and _DECADE.match(text, found.end()):
+        return Unit(found.start(), found.end() + 1, "number", f"{found[0]}s")
     value, end = _value(found), found.end()
     end, value, scaled = _scaled(text, end, value)
-    measured = measure_of(text, end)
-    money = CURRENCIES.get(found["money"] or "")
+    measured = money_of(text, end, found["money"]) if found["money"] else measure_of(text, end)
     if measured is not None:
         end, amount, dimension = measured[0], measured[1](value), measured[2]
         return Unit(found.start(), end, "quantity", f"{amount} {dimension}")
     if text[end : end + 1].isalnum() or text[end : end + 1] == "_":
         return None
-    if money:
-        return Unit(found.start(), end, "quantity", f"{value} {money}")
     if found["words"] and found["words"].lower() == "one" and not scaled:
         return None  # mostly a pronoun
     if not scaled and re.fullmatch(r"1[5-9]\d\d|20\d\d", found[0]):
@@ -179,6 +212,8 @@ def _value(found: re.Match[str]) -> Fraction:
     return -value if found["sign"] else value
 
 
+_PART_OF_NAME = re.compile(r"[^\W\d_][-\u2010\u2011]\d")  # as in `COVID-19`
+_DECADE = re.compile(r"s(?!\w)")  # right after digits, it is rather a plural, as in `1990s`, than seconds
 _SCALE = re.compile(rf"[\s-](?P<scale>{'|'.join(SCALES)})s?(?!\w)")
 
 

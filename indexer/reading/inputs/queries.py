@@ -30,6 +30,7 @@ from moverank.indexer.reading.records import (
     document_of,
     field_names,
 )
+from moverank.indexer.reading.streams import CONVERT, NAME_ENCODING
 
 _THREAD_FIELDS = ("title", "name", "body", "comments")
 QUERY_FIELDS = {*KEY_FIELDS, *TITLE_FIELDS, *TEXT_FIELDS, *_THREAD_FIELDS, "parts", "title_counts", VECTOR_FIELD}
@@ -142,7 +143,7 @@ def _only(path: str, found: Iterator[Document | Rejection], remedy: str, what: s
     documents = []
     for one in islice(found, 2):
         if isinstance(one, Rejection):
-            raise ReadError(str(one))
+            raise ReadError(str(one).replace(NAME_ENCODING, CONVERT))  # no command with a query has the option
         documents.append(one)
     if len(documents) != 1:
         raise ReadError(f"{path}: holds more than one {what}: {remedy}" if documents else f"{path}: holds no {what}")

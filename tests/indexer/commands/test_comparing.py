@@ -85,12 +85,14 @@ def test_pages_are_written(call: Call, vectors: Path, texts: Path) -> None:
         (("empty.txt", "claim.txt"), 1, "empty.txt: "),
         (("claim.txt", "empty.txt"), 1, "empty.txt: "),
         (("binary.txt", "claim.txt"), 1, "binary.txt: it holds NUL bytes"),
+        (("latin.txt", "claim.txt"), 1, "is not UTF-8: convert the file"),
         (("stop.txt", "claim.txt"), 1, "the claim has no word to compare"),
         (("claim.txt",), 2, "missing argument"),
         (("-", "-"), 2, "only one of the texts can be standard input"),
         (("claim.txt", "source.txt", "--within", "-1"), 2, "invalid value for '--within'"),
         (("claim.txt", "source.txt", "--within", "nan"), 2, "--within"),
-        (("claim.txt", "source.txt", "--within", "inf"), 2, "tau must be a number of 0 or more"),
+        (("claim.txt", "source.txt", "--within", "inf"), 2, "--within must be a number of 0 or more"),
+        (("claim.txt", "source.txt", "--within", "1e999"), 2, "--within must be a number of 0 or more"),
         (("claim.txt", "source.txt", "--fail-under", "2"), 2, "invalid value for '--fail-under'"),
         (("claim.txt", "source.txt", "other.txt", "--versions"), 2, "--versions compares two texts"),
         (("claim.txt", "source.txt", "--vectors", "gone.bin"), 1, "gone.bin"),
@@ -107,6 +109,7 @@ def test_mistakes_are_one_sentence(
 ) -> None:
     (texts / "empty.txt").write_text("")
     (texts / "stop.txt").write_text("it is not")
+    (texts / "latin.txt").write_bytes(b"caf\xe9")
     (texts / "binary.txt").write_bytes(b"a\0b")
     monkeypatch.chdir(texts)
     found = call("compare", *arguments, *(() if "--vectors" in arguments else ("--vectors", str(vectors))))
@@ -116,6 +119,13 @@ def test_mistakes_are_one_sentence(
 
 def test_a_language_needs_vectors(call: Call, texts: Path) -> None:
     assert call("compare", texts / "claim.txt", texts / "source.txt", "--language", "de").code == 2
+
+
+def test_without_a_collection_the_remedy_is_named(call: Call, texts: Path, tmp_path: Path) -> None:
+    found = call("compare", texts / "claim.txt", texts / "source.txt", "-i", tmp_path / "none")
+    assert found.code == 1
+    assert "there is no collection in" in found.sentence
+    assert "--vectors" in found.sentence
 
 
 def test_texts_are_printed_without_control_sequences(call: Call, vectors: Path, texts: Path) -> None:

@@ -66,6 +66,16 @@ def test_sides_have_a_mark_for_each_run() -> None:
     assert near.note == "from 'cat sleeps', cost 0.50"
 
 
+def test_a_date_that_says_more_is_not_the_same() -> None:
+    claim, source = Document("c", "", (Part("in 2020 a cat"),)), Document("s", "", (Part("on 12 March 2020, a cat"),))
+    passages = [("s", compared_passages(source))]
+    evidence = evidence_of(compared_passages(claim), passages, TOKENIZER, EMBEDDING, 0.0)
+    own, other = evidence_sides(evidence, claim, {"s": source})
+    assert [(mark.kind, mark.note) for mark in own.marks] == [("near", "from '12 March 2020'"), ("same", "")]
+    assert [mark.kind for mark in other.marks] == ["near", "same"]
+    assert "2020 \u2190 12 March 2020 0.00" in printed(evidence_view(evidence, claim, {"s": source}, colour=False))
+
+
 def test_the_terminal_shows_shares_and_what_is_not_covered() -> None:
     plain = printed(evidence_view(_evidence(), CLAIM, SOURCES, colour=False))
     assert plain.splitlines()[:5] == [

@@ -66,6 +66,8 @@ def test_a_title_at_the_beginning_of_a_text_counts_once_and_a_shown_one_does_not
         (("ant", 5), UsageError, "sources"),
         (("ant", [5]), UsageError, "text 0"),
         ((5, ["ant"]), UsageError, "the claim"),
+        (("x", [Document("a", "x"), Document("a", "x")]), UsageError, "2 sources have the key 'a'"),
+        (("x", ["ant", {"key": "0", "text": "bee"}]), UsageError, "2 sources have the key '0'"),
         (("", ["ant"]), NoKnownWords, "no word to compare"),
         (("ant", ["ant"], -1), UsageError, "tau must be a number of 0 or more"),
         (("ant", ["ant"], "x"), UsageError, "tau must be a number"),
@@ -96,6 +98,8 @@ def test_compare_takes_vectors_of_an_embedding_a_file_and_a_collection(tmp_path:
             collection.compare("ant", ["c"])
         with pytest.raises(UsageError, match="at least one source"):
             collection.compare("ant", [])
+        with pytest.raises(UsageError, match="2 sources have the key 'a'"):
+            collection.compare("ant", ["a", "b", "a"])
         with pytest.raises(UsageError, match="keys"):
             collection.compare("ant", "a")
     sources = {"a": {"title": "ant", "text": "a bee"}, "b": "cat"}

@@ -7,6 +7,9 @@ import pytest
 
 from moverank import Collection, Document, Evidence, Part, Reranker, UnknownKey, UsageError
 from moverank.indexer.server.client import RemoteCollection
+from moverank.indexer.server.compare_api import left_after
+from moverank.indexer.server.limits import Limits
+from moverank.indexer.server.problems import HttpProblem
 from tests.indexer.server.running import RunningServer
 
 CLAIM = "The dog drinks wine. A late train in 2020."
@@ -33,12 +36,41 @@ def test_stored_documents_are_sources(server: RunningServer, pets: Path) -> None
 def test_the_client_returns_the_same(server: RunningServer, pets: Path) -> None:
     remote, reranker = RemoteCollection(server.url, "pets", None), Reranker.load(pets)
     document = Document("", "Train", (Part("the bus of 12 March 2020"),))
-    assert remote.evidence(CLAIM, [document], tau=0.5) == reranker.evidence(CLAIM, [document], 0.5)
+    assert remote.compare(CLAIM, sources=[document], tau=0.5) == reranker.evidence(CLAIM, [document], 0.5)
+    assert remote.compare(CLAIM, sources=document) == reranker.evidence(CLAIM, [document])
+    assert remote.compare("dog", sources="A dog") == reranker.evidence("dog", "A dog")
+    with Collection.open(pets) as collection:
+        assert remote.compare(CLAIM, ["t1", "t2"], 0.5) == collection.compare(CLAIM, ["t1", "t2"], 0.5)
     assert remote.changes(CLAIM, document) == reranker.changes(CLAIM, document)
     with pytest.raises(UnknownKey):
-        remote.evidence(CLAIM, keys=["gone"])
+        remote.compare(CLAIM, keys=["gone"])
     with pytest.raises(UsageError, match="at least one source"):
-        remote.evidence(CLAIM)
+        remote.compare(CLAIM)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"keys": "t1"}, "keys must be a list"),
+        ({"keys": [1]}, "keys must be strings"),
+        ({"sources": {"a": "dog"}}, "sources must be a list"),
+        ({"sources": 5}, "a query is a text or a Document"),
+        ({"sources": "dog", "tau": float("nan")}, "tau must be a number of 0 or more"),
+    ],
+)
+def test_the_client_refuses_what_the_library_does(server: RunningServer, arguments: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        RemoteCollection(server.url, "pets", None).compare(CLAIM, **arguments)
+    if "tau" in arguments:
+        with pytest.raises(UsageError, match=message):
+            RemoteCollection(server.url, "pets", None).changes(CLAIM, CLAIM, arguments["tau"])
+
+
+def test_no_document_is_read_beyond_the_limit_of_characters() -> None:
+    limits = Limits(characters=10)
+    assert left_after([Document("a", "ab", (Part("cde"),))], 10, limits) == 5
+    with pytest.raises(HttpProblem, match="more than 10 characters together"):
+        left_after([Document("a", "ab", (Part("cde"),))], 4, limits)
 
 
 @pytest.mark.parametrize(

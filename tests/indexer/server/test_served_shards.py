@@ -75,7 +75,9 @@ def test_changes_are_searched(ask: Ask) -> None:
 
 def test_what_shards_cannot_do_is_a_problem(ask: Ask) -> None:
     status, problem = ask("POST", "/v1/rerank", {"query": "ant", "documents": ["bee"]})
-    assert (status, problem["detail"][:41]) == (422, "a collection in shards cannot rerank text")
+    assert (status, problem["detail"][:41]) == (422, "a collection in shards cannot rerank or c")
+    status, problem = ask("POST", "/collections/forum/compare", {"claim": "ant", "sources": ["bee"]})
+    assert (status, problem["detail"][:52]) == (422, "a collection in shards cannot rerank or compare text")
     status, problem = ask("POST", "/collections/forum/rerank", {"query": "ant", "keys": ["d1"]})
     assert (status, problem["detail"][:42]) == (422, "a collection in shards cannot rank stored ")
 

@@ -87,6 +87,7 @@ def test_spans_are_those_of_units_that_may_be_carried(claim: str, sources: list[
             assert len(mine) == len(theirs) == run.units
             assert all(_may_be_carried(one, other, TAU) for one, other in zip(mine, theirs, strict=True))
             assert 0 <= run.cost <= TAU
+            assert {one.key == other.key for one, other in zip(mine, theirs, strict=True)} == {run.same}
             used += [(run.key, one.start) for one in theirs]
         assert len(used) == len(set(used)), "an occurrence counts once in a sentence"
 
@@ -150,6 +151,18 @@ def test_why_something_is_not_covered(claim: str, source: str, reason: str) -> N
 )
 def test_what_is_covered(claim: str, source: str) -> None:
     assert _evidence(claim, source).covered == 1.0
+
+
+def test_a_unit_that_is_not_the_same_is_no_part_of_a_run_of_the_same() -> None:
+    embedding = Embedding.of(["ano", "a\u00f1o", "cat"], [[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    for claim, source, expected in (
+        ("cat ano cat", "cat a\u00f1o cat", [("cat", True), ("ano", False), ("cat", True)]),
+        ("cat 2020", "cat on 12 March 2020", [("cat", True), ("2020", False)]),
+        ("cat 2020", "cat in 2020", [("cat 2020", True)]),
+    ):
+        found = evidence_of([(0, claim)], [("a", [(0, source)])], TOKENIZER, embedding, 0.0)
+        assert [(claim[one.span.start : one.span.end], one.same) for one in found.carried] == expected
+        assert all(one.cost == 0 for one in found.carried)
 
 
 def test_as_few_sentences_of_the_sources_as_possible_are_used() -> None:

@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from moverank.rerank.distance.text_changes import TextChanges, changes_of
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Span
+from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.typed_units import Unit, units_of
 from tests.rerank.distance.test_evidence import EMBEDDING, TAU, TOKENIZER, WORDS
 
@@ -123,6 +124,17 @@ def test_changed_new_and_dropped_are_in_place() -> None:
 def test_a_number_and_a_negation_do_not_change_into_another() -> None:
     assert _shown("5 mg", "6 mg") == [("dropped", "5 mg", ""), ("new", "", "6 mg")]
     assert {state for state, *_ in _shown("is effective", "is not effective")} == {"dropped", "new"}
+
+
+def test_another_word_with_the_same_vector_is_changed() -> None:
+    embedding = Embedding.of(["ano", "a\u00f1o", "cat"], [[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    changes = changes_of([(0, "cat ano")], [(0, "cat a\u00f1o")], TOKENIZER, embedding, 0.0)
+    assert [(one.state, one.cost) for one in changes.changes] == [("kept", 0.0), ("changed", 0.0)]
+
+
+def test_a_large_gap_without_unique_runs_is_paired_in_order() -> None:
+    changes = _changes("cat dog " * 250, "cat car " * 250)
+    assert changes.counts == {"kept": 250, "moved": 0, "changed": 0, "new": 250, "dropped": 250}
 
 
 def test_of_several_occurrences_the_one_in_place_is_changed() -> None:

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moverank.rerank.errors import OutOfTime
+from moverank.rerank.runtime.deadline import stopping
 from moverank.rerank.words.tokenizer import Tokenizer, tokenizer_of
 from moverank.rerank.words.typed_units import Unit, less_exact, units_of
 
@@ -40,13 +42,32 @@ def _typed(text: str, tokenizer: Tokenizer = ENGLISH) -> list[tuple[str, str]]:
         ("3 million", "3000000"),
         ("2.5 thousand", "2500"),
         ("1.2.3", "1.2.3"),
-        ("COVID-19", "19"),
         ("1499", "1499"),
         ("2100", "2100"),
     ],
 )
 def test_numbers_have_their_exact_value(text: str, value: str) -> None:
     assert ("number", value) in _typed(text)
+
+
+def test_digits_after_a_letter_and_a_hyphen_are_a_name() -> None:
+    for text in (
+        "COVID-19",
+        "IL-6",
+        "pre-2019",
+        "covid\u201119",
+        "Python-3.11",
+        "covid-1,000",
+        "python-1.2.3",
+        "il-6s",
+    ):
+        (word, name) = units_of(text, ENGLISH)
+        assert (word.kind, name.kind, name.end) == ("word", "name", len(text))
+    assert _typed("5-7") == [("number", "5"), ("number", "7")]
+
+
+def test_a_huge_exponent_makes_no_huge_value() -> None:
+    assert _typed("1e999, 1E-100, 1e99") == [("number", "1e999"), ("number", "1E-100"), ("number", f"1{'0' * 99}")]
 
 
 @pytest.mark.parametrize("text", ["3rd", "p53", "one of them", "h1n1", "no one", "tension", "weight"])
@@ -66,7 +87,22 @@ def test_other_words_are_no_numbers(text: str) -> None:
         (("2 years", "24 months", "two years"), "24 month"),
         (("12 inches", "1 foot", "30.48 cm"), "381/1250 m"),
         (("5 \u03bcg", "5 \u00b5g", "5 ug", "5 mcg"), "1/200000 g"),
-        (("$5 million", "5 million dollars", "5000000 USD"), "5000000 USD"),
+        (("$5 million", "5 million dollars", "5000000 USD", "$5m", "$5 M", "US$5 mn", "$5000k"), "5000000 USD"),
+        (("US$5", "$5", "$ 5", "5 $", "5 dollars"), "5 USD"),
+        (("5 \u20ac", "5\u20ac", "\u20ac5", "\u20ac 5", "5 EUR"), "5 EUR"),
+        (("A$5",), "5 A$"),
+        (("-$5", "\u2212$5"), "-5 USD"),
+        (("\u00a32bn", "2 billion GBP"), "2000000000 GBP"),
+        (("25 kg/m\u00b2", "25 kg/m2", "25 kg/m^2"), "25 kg/m2"),
+        (("9.8 m/s\u00b2", "9.8 m/s2", "9.8 m/s^2"), "49/5 m/s2"),
+        (("9.8 m s\u207b\u00b9", "9.8 m s-1"), "49/5 m s-1"),
+        (("5 m\u00b2", "5 m2", "5 m^2"), "5 m2"),
+        (("5 cm\u00b2",), "5 cm2"),
+        (("20 min-1", "20 min^-1", "20 min\u207b\u00b9"), "20 min-1"),
+        (("5 mg/dose",), "5 mg/dose"),
+        (("5 mg/kg/day",), "5 mg/kg/day"),
+        (("5 \u00b0C/min",), "5 \u00b0C/min"),
+        (("$5/month",), "5 USD/month"),
         (("1.5 GB", "1500 MB"), "1500000000 byte"),
         (("3 mM", "3000 \u00b5M"), "3/1000 mol/l"),
     ],
@@ -74,6 +110,15 @@ def test_other_words_are_no_numbers(text: str) -> None:
 def test_quantities_are_the_same_in_any_unit(texts: tuple[str, ...], value: str) -> None:
     for text in texts:
         assert _typed(f"about {text} of it.") == [("quantity", value)], text
+
+
+def test_digits_with_an_s_are_decades_rather_than_seconds() -> None:
+    assert _typed("the 1990s, her 20s, 5 s") == [("number", "1990s"), ("number", "20s"), ("quantity", "5 s")]
+
+
+def test_money_does_not_belong_to_the_number_before_it() -> None:
+    assert _typed("12 $5 bills") == [("number", "12"), ("quantity", "5 USD")]
+    assert _typed("5 kg/(m s)")[0] != ("quantity", "5000 g")
 
 
 def test_symbols_have_their_case_and_end_a_word() -> None:
@@ -104,6 +149,8 @@ def test_dates(text: str, value: str) -> None:
 
 
 def test_what_is_no_date() -> None:
+    assert _typed("Total: 12\n\nMarch 2020 report") == [("number", "12"), ("date", "2020-03")]
+    assert _typed("on 12\nMarch, 2020") == [("date", "2020-03-12")]
     assert _typed("99.99.2020") != [("date", "2020-99-99")]
     assert _typed("2,020") == [("number", "2020")]
     assert _typed("2020 patients") == [("date", "2020")]
@@ -161,6 +208,15 @@ def _negated(text: str, tokenizer: Tokenizer = ENGLISH) -> list[str]:
         ("neither cheap nor good", ["cheap", "good"]),
         ("no more than 5 mg", []),
         ("t effective", []),
+        ("The drug was not 2.5 times higher", ["times", "higher"]),
+        ("no 1,000 people", ["people"]),
+        ("not in 2 weeks reduce pain", ["reduce", "pain"]),
+        ("not on 12 March 2020 or 5 mg of wine", ["wine"]),
+        ("not cheap. 5 people", ["cheap"]),
+        ("not cheap 5.\n\nGood people", ["cheap"]),
+        ("DON'T USE", ["use"]),
+        ("They DIDN\u2019T work", ["work"]),
+        ("It didn\u02bct work", ["work"]),
     ],
 )
 def test_a_negation_changes_the_words_after_it_in_its_clause(text: str, negated: list[str]) -> None:
@@ -171,6 +227,8 @@ def test_negations_of_other_languages() -> None:
     assert _negated("Das ist nicht wirksam", GERMAN) == ["wirksam"]
     assert _negated("Ce n'est pas efficace", FRENCH) == ["efficace"]
     assert _negated("not wirksam", GERMAN) == []
+    assert _negated("(n = 25 patients) n malades", FRENCH) == []
+    assert _negated("Ce n\u2019est efficace", FRENCH) == ["efficace"]
     assert _negated("not valid", Tokenizer(language="ja")) == []
 
 
@@ -185,7 +243,8 @@ def test_units_are_in_order_apart_and_where_they_say(text: str) -> None:
         assert all(0 <= one.start < one.end <= len(text) for one in units)
         assert all(one.end <= other.start for one, other in pairwise(units))
         words = {word for start, end, word in tokenizer.spans(text)}
-        assert all(one.value in words for one in units if one.kind in ("word", "name"))
+        assert all(one.value in words for one in units if one.kind == "word")
+        assert all(one.value in words or one.value == text[one.start : one.end] for one in units if one.kind == "name")
 
 
 @given(st.lists(st.sampled_from(["cat", "5 mg", "not", "2020", "the", "dog", "1,000"]), max_size=8))
@@ -211,6 +270,10 @@ def test_a_unit_has_its_key() -> None:
         "1,111," * 20_000 + "x",
         "5 million " + "million " * 50_000,
         "1e999 " * 10_000,
+        "5 m" + "/s^2" * 50_000,
+        "5 m" + " s-1" * 50_000,
+        "5 m" + "\u207b\u00b9" * 50_000,
+        "12\n" * 50_000,
         "." + "0" * 100_000 + "1",
         "12" + " " * 100_000 + "May",
         "12 of " * 20_000,
@@ -224,3 +287,9 @@ def test_a_unit_has_its_key() -> None:
 def test_odd_long_texts_take_linear_time(text: str) -> None:
     units = units_of(text, ENGLISH)
     assert all(one.value for one in units)
+
+
+@pytest.mark.parametrize("text", ["1 " * 5_000, "word " * 5_000])
+def test_the_time_is_checked(text: str) -> None:
+    with stopping(lambda: True), pytest.raises(OutOfTime):
+        units_of(text, ENGLISH)
