@@ -5,12 +5,13 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from moverank.indexer.documents import counted_from
 from moverank.indexer.ranked_texts import RankedTexts, title_and_parts
 from moverank.rerank.distance.ground_cost import nearest_words
 from moverank.rerank.ranking import NEAR, Flow, Highlight, Span
+from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.phrases import JOINT
 from moverank.rerank.words.term_rules import is_ngrams, terms_of
@@ -19,7 +20,10 @@ from moverank.rerank.words.tokenizer import Tokenizer
 WordSpans = Mapping[str, tuple[Span, ...]]
 """The places of each word of a text, in order."""
 
+_Found = TypeVar("_Found")
+
 _PIECE = re.compile(r"\S+")
+_CHECKED = 2000  # words between two looks at the clock
 
 
 class Occurrence(NamedTuple):
@@ -44,13 +48,25 @@ def occurrences(texts: RankedTexts, tokenizer: Tokenizer) -> Iterator[Occurrence
             yield Occurrence(number, start, end, word)
 
 
-def words_of_parts(texts: RankedTexts, tokenizer: Tokenizer) -> Iterator[list[tuple[int, int, str]]]:
+def words_of_parts(texts: RankedTexts, tokenizer: Tokenizer) -> Iterator[Iterator[tuple[int, int, str]]]:
     """Yield start, end and text of the words of each part; no phrase crosses the end of a title that is not counted."""
     title, parts = title_and_parts(texts)
     for number, (_, text) in enumerate(parts):
-        cut = 0 if number else counted_from(title, parts)
-        rest = ((cut + start, cut + end, word) for start, end, word in tokenizer.spans(text[cut:]))
-        yield [*tokenizer.spans(text[:cut]), *rest]
+        yield checked(_words(text, 0 if number else counted_from(title, parts), tokenizer))
+
+
+def _words(text: str, cut: int, tokenizer: Tokenizer) -> Iterator[tuple[int, int, str]]:
+    yield from tokenizer.spans(text[:cut])
+    for start, end, word in tokenizer.spans(text[cut:] if cut else text):
+        yield cut + start, cut + end, word
+
+
+def checked(found: Iterable[_Found]) -> Iterator[_Found]:
+    """Yield what is found; raises OutOfTime if the time is used up meanwhile."""
+    for number, one in enumerate(found):
+        if number % _CHECKED == 0:
+            check_time()
+        yield one
 
 
 def spans_by_word(found: Iterable[Occurrence]) -> WordSpans:

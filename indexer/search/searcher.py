@@ -321,21 +321,22 @@ class Searcher:
         candidates = StoredCandidates.of(self._reader, keys, scores, size if options.full else None)
         query = self._with_words(files, text, candidates.restrict(plain, k), options)
         search = Search(files.view, query)
-        return self._reranked(options, size, candidates, search, search.run())
+        return self._reranked(options, size, k, candidates, search, search.run())
 
     def _reranked(
         self,
         options: SearchOptions,
         size: AnswerSize,
+        k: int | None,
         candidates: StoredCandidates,
         search: Search,
         outcome: Outcome,
     ) -> Ranking:
-        """Return the ranking of candidates; the first ones, which are exact, have what `options` request."""
+        """Return the ranking of candidates; the first `k` (None: all) have what `options` request."""
         ranking = candidates.ranking(outcome, search.query)
         if not options.is_located:
             return ranking
-        first, ids = candidates.first(ranking, search.query.k)
+        first, ids = candidates.first(ranking, k)
         located = self._locator(search, options, size).of_stored(self._reader, ids, first)
         return replace(ranking, hits=(*located, *ranking.hits[len(located) :]))
 
@@ -348,7 +349,7 @@ class Searcher:
         def prepared(text: QueryText, candidates: StoredCandidates) -> Search:
             return Search(files.view, self._with_words(files, text, candidates.restrict(plain, k), options))
 
-        ranked = partial(self._reranked, options, size)
+        ranked = partial(self._reranked, options, size, k)
         yield from rerank_many(self._reader, tasks, prepared, ranked, size if options.full else None)
 
     def document_frequencies(self, rules: AbstractSet[str]) -> DocumentFrequencies:

@@ -238,6 +238,15 @@ def test_only_the_first_candidates_have_highlights(collection: Collection) -> No
     assert places == [(hit.key, hit.highlights, hit.passage) for hit in many.hits[:2]]
 
 
+def test_all_candidates_have_places_if_keys_are_repeated(collection: Collection) -> None:
+    collection.index([document("a", "ant bee"), document("b", "ant"), document("s", "bee ant cat")])
+    keys = ["a", "a", "a", "b", "s"]
+    hits = collection.rerank("ant bee", keys, highlight=True).hits
+    assert all(hit.highlights for hit in hits)
+    first = collection.rerank("ant bee", keys, k=2, highlight=True).hits
+    assert [bool(hit.highlights) for hit in first] == [True, True, False, False, False]
+
+
 def test_a_grouped_search_has_places(collection: Collection) -> None:
     collection.index([document(f"d{i}", "ant bee", label=str(i % 2)) for i in range(6)])
     for depth in (None, 4):
