@@ -190,7 +190,7 @@ class StoredCandidates:
         return replace(query, allowed=allowed, k=k, depth=None, whole=True, engine_scores=self.scores)
 
     def first(self, ranking: Ranking, k: int | None) -> tuple[list[Hit], list[int]]:
-        """Return those of the first `k` hits of a ranking (None: all) that have a word, and the ids of their documents."""
+        """Return the first `k` hits of a ranking (None: all), without wordless ones, and the ids of their documents."""
         ids = {one.index: id_ for id_, candidates in self.ranked.items() for one in candidates}
         hits = [hit for hit in ranking.hits[:k] if not hit.wordless]
         return hits, [ids[hit.candidate] for hit in hits if hit.candidate is not None]
