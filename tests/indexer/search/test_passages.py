@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moverank import Collection, Document, DocumentFrequencies, Embedding, Part, Reranker
+from moverank.indexer.errors import UsageError
 from moverank.indexer.ranked_texts import whole_texts
 from moverank.indexer.search.passages import Window, windows
 from moverank.rerank.ranking import Passage
@@ -154,6 +155,14 @@ def test_a_title_written_differently_in_the_text_is_in_its_passage(options: dict
     passage = Reranker(embedding, "none", rank="wmd", **options).rank("plug", [one], passage=2).hits[0].passage
     assert passage is not None
     assert passage.text in ("Straße plug", "plug hot")
+
+
+def test_the_number_of_words_of_a_passage_is_limited(collection: Collection) -> None:
+    collection.index([document("d", "ant bee")])
+    assert collection.search("ant", passage=10_000).hits[0].passage
+    for search in (collection.search, lambda query, **more: Reranker(EMBEDDING).rank(query, ["ant"], **more)):
+        with pytest.raises(UsageError, match="passage must be at most 10,000 words, not 10,001"):
+            search("ant", passage=10_001)
 
 
 def test_windows_of_many_sentences_take_linear_time() -> None:
