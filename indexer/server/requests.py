@@ -9,7 +9,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from moverank.indexer.arguments import SHARE
 from moverank.indexer.documents import Document
 from moverank.indexer.filters.where import alternatives, checked_size
-from moverank.indexer.options import LONGEST_PASSAGE, SearchOptions
+from moverank.indexer.options import SearchOptions
 from moverank.indexer.reranking.texts import document_of_text
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import HttpProblem
@@ -74,8 +74,8 @@ class SearchParameters(RankingParameters):
     """Each hit has its whole text."""
     highlight: bool = False
     """Each hit has the places where words of the query stand in its texts, and words near to them; flows have spans."""
-    passage: int | None = Field(default=None, ge=1, le=LONGEST_PASSAGE)
-    """Each hit has the passage of up to so many words that is nearest to the query; there is none without time left."""
+    passage: int | None = Field(default=None, ge=1)
+    """The passage of up to so many words, at most 10,000, that is nearest to the query; none without time left."""
     group_by: str | None = None
     """Only the best hit of each value of this field is in the list."""
 
@@ -204,8 +204,8 @@ class StoredRerankBody(RankingParameters):
     """Each hit has its whole text."""
     highlight: bool = False
     """Each of the first `k` hits has the places where words of the query stand in its texts, and words near to them."""
-    passage: int | None = Field(default=None, ge=1, le=LONGEST_PASSAGE)
-    """Each of the first `k` hits has the passage of up to so many words that is nearest to the query."""
+    passage: int | None = Field(default=None, ge=1)
+    """Each of the first `k` hits has the nearest passage of up to so many words, at most 10,000."""
 
 
 class WatchBody(Body):
