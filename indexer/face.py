@@ -201,7 +201,7 @@ class Face:
         `vector` as in `search`. Raises UnknownKey.
         """
         options, text = (
-            SearchOptions(gamma=gamma, rank=rank),
+            SearchOptions(gamma=gamma, rank=rank, highlight=True),
             explained_query(query, similar, vector, self.settings.encoder),
         )
         return self._run(lambda state: state.searcher.explain(text, key, options))

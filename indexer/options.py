@@ -4,7 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from math import inf
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
+
+SHOWN: Literal["shown"] = "shown"
+"""As `SearchOptions.highlight`: only the places that a list of hits shows."""
+
+LONGEST_PASSAGE = 10_000
+"""The most words of a passage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +60,12 @@ class SearchOptions:
 
     `full`: include the whole text of each hit, `Hit.text`.
 
-    `highlight`: each hit has the places in its texts where the words of the query stand, and words near to one.
+    `highlight`: each hit has the places in its texts where the words of the query stand, and words near to one, and its
+    flows have the places of their words. "shown": only places in the title and in the snippet, which take less time.
+    Hits have no places, and no passage, if the time is over before.
 
-    `passage`: each hit has the window of up to so many words that is nearest to the query, proven to be among all
-    windows of the document. None: no passage.
+    `passage`: each hit has the window of up to so many words, at most 10,000, that is nearest to the query, proven to
+    be among all windows of the document. None: no passage.
 
     `group_by`: only the best hit of each value of this field, label or metadata; documents without it are groups of
     their own. The manual's page `search` has the details. None: all hits.
@@ -65,8 +73,9 @@ class SearchOptions:
     `budget`: time limit in seconds. A search that reaches it returns the hits found so far, and
     `Ranking.largest_error` is an upper bound of their error. None: no limit.
 
-    `most_characters`: the largest size of the hits' texts (`full`), flows (`explained`), of which each word counts 100
-    characters and each span 40, and highlights, of which each counts 100; TooLarge for more. None: no limit.
+    `most_characters`: the largest size of the hits' texts, which `full` returns and `highlight` and `passage` read,
+    passages, flows (`explained`), of which each word counts 100 characters and each span 40, and highlights, of which
+    each counts 100; TooLarge for more. None: no limit.
 
     `stop`: called often while distances are computed, in any thread; once it returns True, the search ends as if its
     budget were used up, or by OutOfTime while percentiles are computed.
@@ -83,7 +92,7 @@ class SearchOptions:
     percentile: bool = False
     explained: bool = False
     full: bool = False
-    highlight: bool = False
+    highlight: bool | Literal["shown"] = False
     passage: int | None = None
     group_by: str | None = None
     budget: float | None = None
@@ -135,8 +144,8 @@ class SearchOptions:
 
     @property
     def is_located(self) -> bool:
-        """Return whether hits have places in the texts of their documents: of flows, highlights or a passage."""
-        return self.explained or self.highlight or self.passage is not None
+        """Return whether hits have places in the texts of their documents, which are read for that."""
+        return bool(self.highlight) or self.passage is not None
 
     @property
     def ranking(self) -> str | None:
@@ -151,6 +160,16 @@ class SearchOptions:
 _DEFAULTS: dict[str, Any] = {field.name: field.default for field in fields(SearchOptions)}
 
 
+def _passage(value: Any) -> int:
+    from moverank.indexer.arguments import whole_number
+    from moverank.indexer.errors import UsageError
+
+    words = whole_number("passage", value)
+    if words > LONGEST_PASSAGE:
+        raise UsageError(f"passage must be at most {LONGEST_PASSAGE:,} words, not {words:,}")
+    return words
+
+
 def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of options that are not the defaults, numbers as Python's own; UsageError for invalid ones.
 
@@ -158,11 +177,13 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
     """
     from moverank.indexer import arguments  # here, since `moverank --help` imports this module
 
-    checks: dict[str, Callable[[Any], Any]] = {
+    switches = {name: partial(arguments.switch, name) for name, default in _DEFAULTS.items() if default is False}
+    checks: dict[str, Callable[[Any], Any]] = switches | {
         "k": partial(arguments.whole_number, "k"),
         "depth": partial(arguments.whole_number, "depth"),
-        "passage": partial(arguments.whole_number, "passage"),
+        "passage": _passage,
         "most_characters": partial(arguments.whole_number, "most_characters"),
+        "highlight": lambda one: one if isinstance(one, str) and one == SHOWN else switches["highlight"](one),
         "rank": partial(arguments.text, "rank"),
         "distance": partial(arguments.text, "distance"),
         "group_by": partial(arguments.text, "group_by"),
@@ -172,7 +193,6 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
         "budget": partial(arguments.limit, "the budget", above=True, unit=" of seconds"),
         "stop": partial(arguments.function, "stop"),
     }
-    checks |= {name: partial(arguments.switch, name) for name, default in _DEFAULTS.items() if default is False}
     return {name: checks[name](value) if name in checks else value for name, value in values.items()}
 
 

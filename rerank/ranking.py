@@ -33,8 +33,8 @@ class Span:
 class Flow:
     """Mass moved between two words: `mass` in [0, 1], `cost` their distance, `share` the part of the total cost.
 
-    `source_spans` are the places of the word in the query, `target_spans` those in the document; empty where no text
-    was read.
+    `source_spans` are the places of the word in the query, `target_spans` those in the document; empty unless
+    highlights were requested, too.
     """
 
     source: str
@@ -74,7 +74,8 @@ class Highlight:
     source: str
     """The word of the query."""
     cost: float
-    """The distance of the two words; 0 for the same word, and for one that a scorer counts as the same."""
+    """The distance of the two words; 0 for the same word, a phrase that contains it, one that a scorer counts as the
+    same, and one with the same vector."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import typer
 
 from moverank.indexer.commands.failures import FAILED
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index, Json, MarkupIn, Rank
+from moverank.indexer.options import LONGEST_PASSAGE
 
 app = typer.Typer()
 
@@ -61,6 +62,7 @@ def rerank(
         int | None,
         typer.Option(
             min=1,
+            max=LONGEST_PASSAGE,
             metavar="WORDS",
             help="With --json or JSONL: add the passage of up to WORDS words that is nearest to the query, to the "
             "first K candidates.",
@@ -91,6 +93,8 @@ def rerank(
     options = RerankOptions(k, rank, gamma, full, language, highlight, passage)
     with ListReranker(index, embedding, texts, options) as reranker:
         for candidates, ranking in reranker.rank(read_candidate_lists(run, markup)):
+            if candidates.record is None and not as_json and (highlight or passage is not None):
+                raise UsageError("a TREC run has no places: leave --highlight and --passage out, or add --json")
             faults = [f"{candidates.id}: {ranking.problem}"] if ranking.problem else candidates.notes
             for fault in faults:
                 complete = False

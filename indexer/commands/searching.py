@@ -14,7 +14,7 @@ from moverank.indexer.commands.completion import complete_field, complete_key, c
 from moverank.indexer.commands.failures import FAILED, interruptible
 from moverank.indexer.commands.option_records import with_records
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index, Json, Rank, TableFormat, WhereOption
-from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, SearchOptions
+from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, LONGEST_PASSAGE, SHOWN, SearchOptions
 
 if TYPE_CHECKING:
     from moverank.indexer.opening import Opened
@@ -129,13 +129,16 @@ class OutputChoices:
         typer.Option(
             "--highlight",
             help="With --json, add where words of the query stand in each hit, and words near to them; a terminal "
-            "marks them in any case.",
+            "marks them in any case, but not with --server.",
         ),
-    ] = _DEFAULTS.highlight
+    ] = False
     passage: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="WORDS", help="Show the passage of up to WORDS words that is nearest to the query."
+            min=1,
+            max=LONGEST_PASSAGE,
+            metavar="WORDS",
+            help="Show the passage of up to WORDS words that is nearest to the query.",
         ),
     ] = _DEFAULTS.passage
     full: Annotated[bool, typer.Option("--full", help="Show the whole text of each hit instead of an extract.")] = (
@@ -162,11 +165,13 @@ class OutputChoices:
         """Return whether the flows of hits are needed: text and pages show them in any case."""
         return self.html is not None or (self.explain if self.as_json else self.format == "text")
 
-    def highlighted(self, server: str | None) -> bool:
-        """Return whether highlights are needed: terminals and pages show those of a collection in any case."""
-        if self.highlight or self.html is not None:
+    def highlighted(self, server: str | None) -> bool | Literal["shown"]:
+        """Return which highlights are needed: terminals and pages show those of a collection in any case."""
+        as_text = self.format == "text" and not self.as_json
+        marked = self.html is not None or (server is None and as_text and sys.stdout.isatty())
+        if (self.highlight and self.as_json) or (marked and (self.full or self.passage is not None)):
             return True
-        return server is None and self.format == "text" and not self.as_json and sys.stdout.isatty()
+        return SHOWN if marked else False
 
     def check(self) -> None:
         """Raise UsageError for choices that do not go together, and an error for a page that cannot be written."""

@@ -134,7 +134,7 @@ def _marked(pieces: Segments) -> str:
 def _piece(text: str, mark: Highlight | None) -> str:
     if mark is None:
         return text
-    moved = f' class="moved" title="{escape(note(mark))}"' if mark.cost else ""
+    moved = f' class="moved" title="{escape(about)}"' if (about := note(mark)) else ""
     return f"<mark{moved}>{text}</mark>"
 
 

@@ -24,6 +24,7 @@ from moverank.rerank.ranking import Hit, Ranking
 
 _KEY = 16  # columns
 _WORDS = 5  # words of a document in a line
+_PLACES = ("highlights", "part_starts", "passage")
 
 
 def lines(found: Pairs, *, clusters: bool, aligned: bool) -> Iterator[str]:
@@ -141,7 +142,7 @@ def _entry(candidates: CandidateList, hit: Hit) -> dict[str, Any]:
         value["total"] = hit.total
     if hit.text is not None:
         value["text"] = hit.text
-    value |= {name: one for name, one in hit.to_dict().items() if name in ("highlights", "passage")}
+    value |= {name: one for name, one in hit.to_dict().items() if name in _PLACES}
     flags = {"exact": hit.exact} | ({"wordless": True} if hit.wordless else {})
     place = hit.candidate or 0
     fault = candidates.faults.get(place) or candidates.unscored.get(place)

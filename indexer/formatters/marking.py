@@ -59,8 +59,15 @@ def _moved(one: Highlight, by: int) -> Highlight:
 
 
 def note(one: Highlight) -> str:
-    """Return the word of the query that a near word is near to, and its cost; "" for the word itself."""
-    return f"near {one.source}, cost {one.cost:.2f}" if one.cost else ""
+    """Return the word of the query that another word counts as, or is near to, and the cost; "" for the word itself."""
+    if is_same(one):
+        return ""
+    return f"near {one.source}, cost {one.cost:.2f}" if one.cost else f"counts as {one.source}"
+
+
+def is_same(one: Highlight) -> bool:
+    """Return whether a place has a word of the query itself."""
+    return one.word == one.source
 
 
 def as_written(explanation: "Explanation", source: Document, target: Document) -> "Explanation":
@@ -81,8 +88,8 @@ def _written(document: Document, spans: Sequence[Span], word: str) -> str:
     if not spans:
         return word
     first = spans[0]
-    text = document.title if first.part is None else document.parts[first.part].text
-    return text[first.start : first.end]
+    texts = dict[int | None, str](enumerate(part.text for part in document.parts)) | {None: document.title}
+    return texts.get(first.part, "")[first.start : first.end] or word  # the document may have changed since
 
 
 def words_of(texts: Iterable[str], tokenizer: "Tokenizer") -> KeysView[str]:

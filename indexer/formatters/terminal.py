@@ -17,7 +17,7 @@ from rich.text import Text
 from moverank.indexer.formatters.document_lines import explanation_words, metadata_line, ranking_words
 from moverank.indexer.formatters.escaping import isolated, printable, printable_json, without_isolates
 from moverank.indexer.formatters.json_objects import changes_object
-from moverank.indexer.formatters.marking import Segments, marked_text, marked_title
+from moverank.indexer.formatters.marking import Segments, is_same, marked_text, marked_title
 from moverank.indexer.formatters.sentences import (
     Share,
     exclusion,
@@ -45,7 +45,7 @@ _INDENT = (0, 0, 0, 12)
 _SHORT = 4  # flows of a hit that are shown unless all are requested
 _BAR = 20  # characters
 _SAME, _NEAR = "bold underline", "not bold dim underline"
-"""The styles of words of the query, and of words near to one."""
+"""The styles of words of the query, and of words that count as one or are near to one."""
 
 
 def ranking_view(ranking: Ranking, seconds: float, *, flows: bool = False) -> RenderableType:
@@ -99,7 +99,7 @@ def _marked(pieces: Segments, shown: Callable[[str], str] = _lines) -> Text:
     """
     text = Text()
     for piece, mark in pieces:
-        style = "" if mark is None else _NEAR if mark.cost else _SAME
+        style = "" if mark is None else _SAME if is_same(mark) else _NEAR
         text.append(shown(piece), style)
     return text
 

@@ -224,7 +224,7 @@ def _view_of(pool: Texts, ids: NDArray[np.int64], directory: Path | None, outsid
         return [vocabulary.words[id_ - 1] for id_ in of.tolist()]
 
     parts = list[LiveSegment]()
-    idf: OfWords = (lambda ids, _: outside.idf(texts(ids))) if outside else counted_idf(parts, pool.documents)
+    idf: OfWords = (lambda ids, own: outside.idf(own or texts(ids))) if outside else counted_idf(parts, pool.documents)
     factors = WordFactors(idf, lambda weights, ids, _: vocabulary.factors_of(weights)[ids - 1])
     parts.append(LiveSegment(segment, np.empty(0, np.int64), factors, float(pool.title_weight)))
     view = View.of(parts, pool.documents, factors, texts, vocabulary.vectors.shape[1], outside)

@@ -39,7 +39,7 @@ from moverank.indexer.search.query import Prior, Query, QueryWords
 from moverank.indexer.search.query_parser import ignored_words
 from moverank.indexer.search.view import View
 from moverank.indexer.settings import Settings, check_settings
-from moverank.indexer.word_factors import WordFactors, check_own_weights
+from moverank.indexer.word_factors import OF_VECTORS, WordFactors, check_own_weights, factors_of_vectors
 from moverank.rerank.distance.evidence import Evidence, evidence_of
 from moverank.rerank.distance.text_changes import TextChanges, changes_of
 from moverank.rerank.errors import NoKnownWords
@@ -303,8 +303,11 @@ class Reranker:
             return ranking
         ids = {word: id_ for id_, word in enumerate(vocabulary.words, start=1)}
 
-        def factors_of(words: Sequence[str]) -> NDArray[np.float64] | None:
-            return factors.of(query.ranking.weights, np.array([ids[word] for word in words], np.int64), words)
+        def factors_of(words: Sequence[str]) -> NDArray[np.float64] | None:  # of words that may not be counted, too
+            weights = query.ranking.weights
+            if weights in OF_VECTORS:
+                return factors_of_vectors(weights, words, self._embedding)
+            return factors.of(weights, np.array([ids.get(word, 0) for word in words], np.int64), words)
 
         spans = spans_by_word(occurrences(whole_texts(task.text), self._tokenizer))
         given = (options, self._tokenizer, self._embedding, factors_of, AnswerSize(None))

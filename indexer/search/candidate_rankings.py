@@ -189,8 +189,8 @@ class StoredCandidates:
         k = max(1, min(k or len(allowed), len(allowed)))
         return replace(query, allowed=allowed, k=k, depth=None, whole=True, engine_scores=self.scores)
 
-    def first(self, ranking: Ranking, k: int) -> tuple[list[Hit], list[int]]:
-        """Return the first `k` hits of a ranking that have a word, and the ids of their documents."""
+    def first(self, ranking: Ranking, k: int | None) -> tuple[list[Hit], list[int]]:
+        """Return the first `k` hits of a ranking (None: all), without wordless ones, and the ids of their documents."""
         ids = {one.index: id_ for id_, candidates in self.ranked.items() for one in candidates}
         hits = [hit for hit in ranking.hits[:k] if not hit.wordless]
         return hits, [ids[hit.candidate] for hit in hits if hit.candidate is not None]

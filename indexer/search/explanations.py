@@ -1,6 +1,5 @@
 """Explains why a document is a hit, or why it is not."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -9,14 +8,7 @@ from moverank.indexer.errors import UsageError
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.search.candidates import is_candidate
 from moverank.indexer.search.document_words import DocumentWords
-from moverank.indexer.search.occurrences import (
-    Matches,
-    Occurrence,
-    highlights_of,
-    same_words,
-    spans_by_word,
-    with_spans,
-)
+from moverank.indexer.search.occurrences import WordSpans, with_spans
 from moverank.indexer.search.phases import Search
 from moverank.indexer.search.query import Query, QueryWords
 from moverank.indexer.search.segments import LiveSegment
@@ -26,6 +18,7 @@ from moverank.rerank.distance.cell_limit import check_cells
 from moverank.rerank.distance.explain import Explanation, WhyNot, bounds_of, explain_distance
 from moverank.rerank.distance.weighted_sum import Sides, exact_sides
 from moverank.rerank.errors import NoKnownWords
+from moverank.rerank.ranking import Highlight
 
 
 def explain_words(source: QueryWords, target: QueryWords) -> Explanation:
@@ -44,15 +37,15 @@ def explain_words(source: QueryWords, target: QueryWords) -> Explanation:
 class StoredBag:
     """A document to explain: its id, its segment and row there, the words of its bag.
 
-    `places` are those of its words, and `near` its words that are near to one of the query, if they are requested.
+    `spans` are the places of its words, and `highlights` where words match one of the query, if they are requested.
     """
 
     id: int
     part: LiveSegment
     row: int
     words: QueryWords
-    places: Sequence[Occurrence] = ()
-    near: Matches = field(default_factory=dict)
+    spans: WordSpans = field(default_factory=dict)
+    highlights: tuple[Highlight, ...] = ()
 
     @classmethod
     def of(cls, documents: DocumentWords, query: Query, key: str) -> "StoredBag":
@@ -69,7 +62,9 @@ def explain_document(search: Search, document: StoredBag, statistics: QueryStati
     """
     query = search.query
     _check_words(query, document)
-    explanation = _with_places(explain_words(query.words, document.words), query, document)
+    explanation = explain_words(query.words, document.words)
+    flows = with_spans(explanation.flows, query.spans, document.spans)
+    explanation = replace(explanation, flows=flows, highlights=document.highlights)
     if query.ranking.plain is None and query.ranking.single_scorer is None:
         alone = Search(search.view, replace(query, k=1, depth=None, allowed=np.array([document.id])))
         own = alone.statistics()
@@ -79,13 +74,6 @@ def explain_document(search: Search, document: StoredBag, statistics: QueryStati
             total, (parts, costs) = float(outcome.totals[0]), outcome.terms_of(0)
             explanation = replace(explanation, total=total, parts=parts, costs=costs, terms=outcome.terms)
     return replace(explanation, unknown_words=query.words.unknown or (), ignored_words=query.words.ignored or ())
-
-
-def _with_places(explanation: Explanation, query: Query, document: StoredBag) -> Explanation:
-    """Return an explanation with the places of the words of both sides."""
-    flows = with_spans(explanation.flows, query.spans, spans_by_word(document.places))
-    same = same_words(query.spans, (one.word for one in document.places), query.ranking.rules)
-    return replace(explanation, flows=flows, highlights=highlights_of(document.places, {**document.near, **same}))
 
 
 def _check_words(query: Query, document: StoredBag) -> None:

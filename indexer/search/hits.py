@@ -22,7 +22,7 @@ from moverank.rerank.words.phrases import JOINT
 from moverank.rerank.words.segmentation import WHOLE
 from moverank.rerank.words.tokenizer import Tokenizer
 
-_EXTRACTED = 100_000  # characters at the beginning of a part, from which an extract is taken
+EXTRACTED = 100_000  # characters at the beginning of a part, from which an extract is taken
 _LENGTH = 160  # characters of an extract
 _WORDS = 4000  # at the beginning, searched for an extract
 
@@ -58,7 +58,7 @@ class StoredHits:
         if options.full:
             size.add_texts(reader, ids)
         bags = _bags(documents, query, ids, size) if options.explained else {}
-        texts = reader.texts(ids, None if options.full else _EXTRACTED)
+        texts = reader.texts(ids, None if options.full else EXTRACTED)
         return cls(reader.shown(ids), texts, reader.metadata(ids), bags, options.full)
 
 

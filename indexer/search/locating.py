@@ -1,42 +1,36 @@
 """Completes hits by what stands where in the texts of their documents: spans of flows, highlights and passages."""
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.options import SearchOptions
+from moverank.indexer.options import SHOWN, SearchOptions
 from moverank.indexer.ranked_texts import RankedTexts, title_and_parts
 from moverank.indexer.search.answer_size import AnswerSize
-from moverank.indexer.search.occurrences import (
-    Matches,
-    Occurrence,
-    highlights_in,
-    highlights_of,
-    near_by_flows,
-    near_by_vectors,
-    occurrences,
-    same_words,
-    spans_by_word,
-    with_spans,
-)
+from moverank.indexer.search.hits import EXTRACTED
+from moverank.indexer.search.occurrences import Matcher, highlights_in, occurrences, places_of, with_spans
 from moverank.indexer.search.passages import FactorsOf, nearest_passage
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.view import View
 from moverank.indexer.store import Reader
+from moverank.rerank.distance.ground_cost import nearest_words
+from moverank.rerank.errors import OutOfTime
 from moverank.rerank.ranking import Hit
-from moverank.rerank.runtime.deadline import check_time
+from moverank.rerank.runtime.deadline import check_time, stopping
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import Tokenizer
 
-_BATCH = 16  # documents whose texts are in memory
 
-
-def stored_texts(reader: Reader, ids: Sequence[int]) -> dict[int, RankedTexts]:
-    """Return the texts of documents by id, see `whole_texts`."""
-    return {id_: [(row.rank, row.text) for row in rows] for id_, rows in reader.parts(ids).items()}
+def stored_texts(reader: Reader, id_: int, first: int | None = None) -> RankedTexts:
+    """Return the texts of a document, see `whole_texts`; `first`: only so many characters of each part."""
+    return [(row.rank, row.text) for row in reader.parts([id_], first).get(id_, ())]
 
 
 def stored_factors(reader: Reader, view: View, query: Query) -> FactorsOf:
@@ -51,11 +45,20 @@ def stored_factors(reader: Reader, view: View, query: Query) -> FactorsOf:
     return factors
 
 
+def stopping_query(query: Query, seconds: float = 0.0) -> AbstractContextManager[None]:
+    """End the work of the block when the query's caller stops it, or its budget, of which `seconds` are gone, is used.
+
+    Work that ends raises OutOfTime.
+    """
+    until = time.monotonic() + (inf if query.budget is None else query.budget - seconds)
+    return stopping(lambda: time.monotonic() > until or (query.stop is not None and query.stop()))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Locator:
-    """Completes hits of a `query`, whose spans are known, by what `options` request.
+    """Completes hits of a `query`, whose spans are known, by what `options` request, within the time of the query.
 
-    `factors` weigh the words of passages; `size` counts what is added.
+    `factors` weigh the words of passages; `size` counts what is read and added; the search took `seconds`.
     """
 
     query: Query
@@ -64,53 +67,73 @@ class Locator:
     embedding: Embedding
     factors: FactorsOf
     size: AnswerSize
+    seconds: float = 0.0
 
     def of_stored(self, reader: Reader, ids: Sequence[int], hits: Sequence[Hit]) -> tuple[Hit, ...]:
-        """Return the hits completed, whose documents have the `ids` (n,); texts are read some at a time."""
-        if not (self.options.highlight or self.options.passage or any(hit.flows for hit in hits)):
-            return tuple(hits)
-        found = list[Hit]()
-        for start in range(0, len(ids), _BATCH):
-            some = ids[start : start + _BATCH]
-            texts = stored_texts(reader, some)
-            found += self.located(hits[start : start + _BATCH], [texts.get(id_, ()) for id_ in some])
-        return tuple(found)
+        """Return the hits completed, whose documents have the `ids` (n,); one text at a time is read."""
+        return self.located(hits, (self._stored(reader, id_) for id_ in ids))
 
-    def located(self, hits: Sequence[Hit], texts: Sequence[RankedTexts]) -> Iterator[Hit]:
-        """Yield the hits completed, whose documents have the `texts` (n,)."""
-        placed = (self.options.highlight or hit.flows for hit in hits)
-        places = [self._places(own) if needed else [] for own, needed in zip(texts, placed, strict=True)]
-        same, near = self._matches(hits, places)
-        for hit, own, found in zip(hits, texts, places, strict=True):
-            check_time()
-            yield self._located(hit, own, found, same, near)
-
-    def _places(self, texts: RankedTexts) -> list[Occurrence]:
+    def _stored(self, reader: Reader, id_: int) -> RankedTexts:
         check_time()
-        return list(occurrences(texts, self.tokenizer))
+        if self.options.highlight == SHOWN and self.options.passage is None:
+            return stored_texts(reader, id_, EXTRACTED)
+        if not self.options.full:  # else it is counted already
+            self.size.add_texts(reader, [id_])
+        return stored_texts(reader, id_)
 
-    def _matches(self, hits: Iterable[Hit], places: Sequence[Sequence[Occurrence]]) -> tuple[Matches, Matches]:
-        """Return the words of documents that count as words of the query, and those of hits without flows near one."""
-        if not self.options.highlight:
-            return {}, {}
-        own, ranking = self.query.spans, self.query.ranking
-        same = same_words(own, (one.word for found in places for one in found), ranking.rules)
-        without_flows = [found for hit, found in zip(hits, places, strict=True) if not hit.flows]
-        if not ranking.compares_vectors:
-            return same, {}
-        return same, near_by_vectors(own, (one.word for found in without_flows for one in found), self.embedding)
+    def located(self, hits: Sequence[Hit], texts: Iterable[RankedTexts]) -> tuple[Hit, ...]:
+        """Return the hits completed, whose documents have the `texts` (n,).
 
-    def _located(self, hit: Hit, texts: RankedTexts, places: Sequence[Occurrence], same: Matches, near: Matches) -> Hit:
-        parts = [text for _, text in title_and_parts(texts)[1]]
-        if hit.flows:
-            hit = replace(hit, flows=with_spans(hit.flows, self.query.spans, spans_by_word(places)))
-        if self.options.highlight:
-            found = highlights_of(places, {**(near_by_flows(hit.flows) if hit.flows else near), **same})
-            starts = [0, *accumulate(len(part) + 2 for part in parts)][: len(parts)] if hit.text is not None else []
-            shown = highlights_in(hit.snippet, parts, found)
-            hit = replace(hit, highlights=found, snippet_highlights=shown, part_starts=tuple(starts))
-        self.size.add_places(hit.flows, (*hit.highlights, *hit.snippet_highlights))
-        if self.options.passage is None:
-            return hit
-        words, given = self.query.words, (self.tokenizer, self.embedding, self.factors)
-        return replace(hit, passage=nearest_passage(texts, words, self.options.passage, *given))
+        When the time is over, the other hits are returned as they are.
+        """
+        matcher = Matcher(self.query.spans, self.query.ranking, partial(nearest_words, self.embedding))
+        found = list[Hit]()
+        with stopping_query(self.query, self.seconds), suppress(OutOfTime):
+            for hit, own in zip(hits, texts, strict=True):
+                check_time()
+                found.append(self._located(hit, own, matcher))
+        return (*found, *hits[len(found) :])
+
+    def _located(self, hit: Hit, texts: RankedTexts, matcher: Matcher) -> Hit:
+        if self.options.highlight == SHOWN:
+            hit = self._with_shown(hit, texts, matcher)
+        elif self.options.highlight:
+            hit = self._with_highlights(hit, texts, matcher)
+        if self.options.passage is not None:
+            words, given = self.query.words, (self.tokenizer, self.embedding, self.factors)
+            hit = replace(hit, passage=nearest_passage(texts, words, self.options.passage, *given))
+        self.size.add_places(hit)
+        return hit
+
+    def _with_highlights(self, hit: Hit, texts: RankedTexts, matcher: Matcher) -> Hit:
+        parts, targets = _parts(texts), frozenset(flow.target for flow in hit.flows)
+        found, spans = places_of(occurrences(texts, self.tokenizer), matcher, targets)
+        starts = [0, *accumulate(len(part) + 2 for part in parts)][: len(parts)] if hit.text is not None else []
+        return replace(
+            hit,
+            flows=with_spans(hit.flows, self.query.spans, spans),
+            highlights=found,
+            snippet_highlights=highlights_in(hit.snippet, parts, found),
+            part_starts=tuple(starts),
+        )
+
+    def _with_shown(self, hit: Hit, texts: RankedTexts, matcher: Matcher) -> Hit:
+        beginning = list(_beginning(texts))
+        found, _ = places_of(occurrences(beginning, self.tokenizer), matcher)
+        in_title = tuple(one for one in found if one.part is None)
+        return replace(
+            hit, highlights=in_title, snippet_highlights=highlights_in(hit.snippet, _parts(beginning), found)
+        )
+
+
+def _parts(texts: RankedTexts) -> list[str]:
+    return [text for _, text in title_and_parts(texts)[1]]
+
+
+def _beginning(texts: RankedTexts) -> Iterator[tuple[int, str]]:
+    """Yield the texts, without what is beyond the first characters, from which an extract is taken."""
+    used = 0
+    for rank, text in texts:
+        if used < EXTRACTED:
+            yield rank, text[: EXTRACTED - used]
+        used += len(text)

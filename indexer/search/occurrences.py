@@ -2,16 +2,17 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate
-from typing import NamedTuple
+from itertools import accumulate, islice
+from typing import NamedTuple, TypeVar
 
-from moverank.indexer.documents import counted_from
-from moverank.indexer.ranked_texts import RankedTexts, title_and_parts
-from moverank.rerank.distance.ground_cost import nearest_words
+from moverank.indexer.documents import Document, counted_from
+from moverank.indexer.ranked_texts import RankedTexts, title_and_parts, whole_texts
+from moverank.indexer.ranking_spec import RankingSpec
+from moverank.rerank.distance.ground_cost import NearWord
 from moverank.rerank.ranking import NEAR, Flow, Highlight, Span
-from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.words.phrases import JOINT
 from moverank.rerank.words.term_rules import is_ngrams, terms_of
 from moverank.rerank.words.tokenizer import Tokenizer
@@ -19,7 +20,11 @@ from moverank.rerank.words.tokenizer import Tokenizer
 WordSpans = Mapping[str, tuple[Span, ...]]
 """The places of each word of a text, in order."""
 
+_Found = TypeVar("_Found")
+
 _PIECE = re.compile(r"\S+")
+_CHECKED = 2000  # words between two looks at the clock
+_TOGETHER = 4000  # words whose matches are found together
 
 
 class Occurrence(NamedTuple):
@@ -44,13 +49,25 @@ def occurrences(texts: RankedTexts, tokenizer: Tokenizer) -> Iterator[Occurrence
             yield Occurrence(number, start, end, word)
 
 
-def words_of_parts(texts: RankedTexts, tokenizer: Tokenizer) -> Iterator[list[tuple[int, int, str]]]:
+def words_of_parts(texts: RankedTexts, tokenizer: Tokenizer) -> Iterator[Iterator[tuple[int, int, str]]]:
     """Yield start, end and text of the words of each part; no phrase crosses the end of a title that is not counted."""
     title, parts = title_and_parts(texts)
     for number, (_, text) in enumerate(parts):
-        cut = 0 if number else counted_from(title, parts)
-        rest = ((cut + start, cut + end, word) for start, end, word in tokenizer.spans(text[cut:]))
-        yield [*tokenizer.spans(text[:cut]), *rest]
+        yield checked(_words(text, 0 if number else counted_from(title, parts), tokenizer))
+
+
+def _words(text: str, cut: int, tokenizer: Tokenizer) -> Iterator[tuple[int, int, str]]:
+    yield from tokenizer.spans(text[:cut])
+    for start, end, word in tokenizer.spans(text[cut:] if cut else text):
+        yield cut + start, cut + end, word
+
+
+def checked(found: Iterable[_Found]) -> Iterator[_Found]:
+    """Yield what is found; raises OutOfTime if the time is used up meanwhile."""
+    for number, one in enumerate(found):
+        if number % _CHECKED == 0:
+            check_time()
+        yield one
 
 
 def spans_by_word(found: Iterable[Occurrence]) -> WordSpans:
@@ -76,44 +93,41 @@ class Match(NamedTuple):
     cost: float
 
 
-Matches = Mapping[str, Match]
-"""Words of documents that match a word of the query."""
+NearestWords = Callable[[Sequence[str], Sequence[str]], Mapping[str, NearWord]]
+"""Returns, for each of the words in its second argument, the nearest of those in the first; see `nearest_words`."""
 
 
-def near_by_vectors(own: Iterable[str], words: Iterable[str], embedding: Embedding) -> Matches:
-    """Return those of the `words` that are near to one of a query's `own` words, and the nearest of these."""
-    known = set(own)
-    near = nearest_words(embedding, sorted(known), sorted(set(words) - known))
-    return {word: Match(one.word, one.cost) for word, one in near.items() if one.share < NEAR}
+class Matcher:
+    """Finds the words of documents that match one of a query's `own` words; words of earlier texts are remembered.
 
-
-def near_by_flows(flows: Sequence[Flow]) -> Matches:
-    """Return the words to which a word moved at less than half of the largest cost: all words of a document have flows.
-
-    Of several, the nearest word is returned.
+    The same are the word, a phrase that contains it, and a word with the same term by one of the rules of the
+    `ranking`'s scorers; sequences of letters do not count: most words have one in common. Near are words that `nearest`
+    finds, at a small share of the typical cost, if the ranking compares vectors.
     """
-    limit, near = max((flow.cost for flow in flows), default=0.0) / 2, dict[str, Match]()
-    for flow in sorted(flows, key=lambda flow: flow.cost):
-        if flow.cost < limit or not flow.cost:
-            near.setdefault(flow.target, Match(flow.source, flow.cost))
-    return near
 
+    def __init__(self, own: Iterable[str], ranking: RankingSpec, nearest: NearestWords) -> None:
+        self._own, self._ranking, self._nearest = sorted(own), ranking, nearest
+        rules = [rule for rule in ranking.rules if not is_ngrams(rule)]
+        self._terms = {rule: dict(reversed(list(_terms(self._own, rule)))) for rule in rules}
+        self._known = dict[str, Match | None]()
 
-def same_words(own: Iterable[str], words: Iterable[str], rules: Iterable[str]) -> Matches:
-    """Return those of the `words` that count as one of a query's `own` words.
+    def of(self, words: Iterable[str]) -> Mapping[str, Match | None]:
+        """Return the matches of `words`, None for a word without one; and those of earlier words."""
+        new = sorted(set(words) - self._known.keys())
+        found = self._found(new) if new and self._own else {}
+        self._known.update((word, found.get(word)) for word in new)
+        return self._known
 
-    It is the same word, a phrase that contains it, or a word with the same term by one of the `rules` of scorers.
-    Sequences of letters do not count: most words have one in common.
-    """
-    own, words = sorted(own), sorted(set(words))
-    found = {word: Match(word, 0.0) for word in own}
-    phrases = {word: next((found[part] for part in word.split(JOINT) if part in found), None) for word in words}
-    found |= {word: match for word, match in phrases.items() if match and word not in found}
-    for rule in rules:
-        if not is_ngrams(rule):
-            terms = dict(reversed(list(_terms(own, rule))))
-            found = {word: Match(terms[term], 0.0) for term, word in _terms(words, rule) if term in terms} | found
-    return found
+    def _found(self, words: Sequence[str]) -> dict[str, Match]:
+        near = self._nearest(self._own, words) if self._ranking.compares_vectors else {}
+        found = {word: Match(one.word, one.cost) for word, one in near.items() if one.share < NEAR}
+        for rule, terms in self._terms.items():
+            found |= {word: Match(terms[term], 0.0) for term, word in _terms(words, rule) if term in terms}
+        own = frozenset(self._own)
+        for word in words:
+            if same := next((one for one in (word, *word.split(JOINT)) if one in own), None):
+                found[word] = Match(same, 0.0)
+        return found
 
 
 def _terms(words: Sequence[str], rule: str) -> Iterator[tuple[str, str]]:
@@ -123,9 +137,24 @@ def _terms(words: Sequence[str], rule: str) -> Iterator[tuple[str, str]]:
         yield term, words[row]
 
 
-def highlights_of(found: Iterable[Occurrence], matches: Matches) -> tuple[Highlight, ...]:
-    """Return the places of words that match a word of the query, in their order."""
-    return tuple(Highlight(*one, *matches[one.word]) for one in found if one.word in matches)
+def places_of(
+    found: Iterable[Occurrence], matcher: Matcher, targets: Container[str] = ()
+) -> tuple[tuple[Highlight, ...], WordSpans]:
+    """Return the places of words that match a word of the query, in their order, and those of each of the `targets`."""
+    highlights, others, rest = list[Highlight](), list[Occurrence](), iter(found)
+    while some := list(islice(rest, _TOGETHER)):
+        matches = matcher.of(one.word for one in some)
+        highlights += [Highlight(*one, *match) for one in some if (match := matches[one.word])]
+        others += [one for one in some if one.word in targets]
+    return tuple(highlights), spans_by_word(others)
+
+
+def highlights_between(
+    query: Document, document: Document, ranking: RankingSpec, tokenizer: Tokenizer, nearest: NearestWords
+) -> tuple[Highlight, ...]:
+    """Return where the words of a query, and words near to them, stand in a document."""
+    own = {one.word for one in occurrences(whole_texts(query), tokenizer)}
+    return places_of(occurrences(whole_texts(document), tokenizer), Matcher(own, ranking, nearest))[0]
 
 
 def highlights_in(snippet: str, parts: Sequence[str], highlights: Iterable[Highlight]) -> tuple[Highlight, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.ranked_texts import RankedTexts, title_and_parts
-from moverank.indexer.search.occurrences import words_of_parts
+from moverank.indexer.search.occurrences import checked, words_of_parts
 from moverank.indexer.search.query import QueryWords
 from moverank.indexer.snapshot.segment import packed_rows
 from moverank.rerank.bags.bag import Bag
@@ -17,6 +17,7 @@ from moverank.rerank.bags.weights import weigh
 from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.ranking import Passage
+from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.runtime.thread_pool import single_threaded
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.sentence_spans import sentence_spans
@@ -38,21 +39,23 @@ class Window(NamedTuple):
 def windows(texts: RankedTexts, tokenizer: Tokenizer, size: int) -> Iterator[Window]:
     """Yield the windows of up to `size` words, within the parts of a document; stop words count as well.
 
-    A window begins half a window after the one before it, at the last sentence that begins there, or else at a word. It
-    ends after its last whole sentence if that leaves more than half of it.
+    A window begins at the last sentence that begins within half a window after the beginning of the one before it, or
+    else at the word half a window after. It ends after its last whole sentence if that leaves more than half of it.
     """
     every, half = replace(tokenizer, stop_words=frozenset()), max(1, size // 2)
-    for number, found in enumerate(words_of_parts(texts, every)):
-        text = title_and_parts(texts)[1][number][1]
+    _, parts = title_and_parts(texts)
+    for number, words in enumerate(words_of_parts(texts, every)):
+        found, (_, text) = list(words), parts[number]
         ends = [end for _, end in sentence_spans(text)]
-        first_words = sorted({bisect_left(found, (end,)) for end in ends} | {len(found)})
+        begun = {bisect_left(found, (end,)) for end in ends} | {len(found)}
+        first_words = sorted(begun)
         begin = 0
         while begin < len(found):
             last = min(begin + size, len(found))
             whole = first_words[bisect_right(first_words, last) - 1] if last >= first_words[0] else 0
             last = whole if whole > begin + half else last
             end = found[last - 1][1]
-            if last in first_words:  # with the punctuation at its end
+            if last in begun:  # with the punctuation at its end
                 stop = found[last][0] if last < len(found) else len(text)
                 end = max([end, *ends[bisect_right(ends, end - 1) : bisect_right(ends, stop)][:1]])
             yield Window(number, found[begin][0], end, [word for _, _, word in found[begin:last]])
@@ -70,7 +73,7 @@ def nearest_passage(
 
     `factors` weigh the words of windows as those of documents. None if no window has a word with a vector.
     """
-    every = list(windows(texts, tokenizer, size))
+    every = list(checked(windows(texts, tokenizer, size)))
     names = sorted({word for window in every for word in window.words} - tokenizer.stop_words)
     names, vectors = embedding.known(names)
     number = {word: i for i, word in enumerate(names)}
@@ -78,6 +81,7 @@ def nearest_passage(
     compared = [(window, own) for window, own in zip(every, words, strict=True) if own]
     if not compared or not len(query.weights):
         return None
+    check_time()
     rows = np.repeat(np.arange(len(compared)), [len(own) for _, own in compared])
     ids = np.array([id_ for _, own in compared for id_ in own], np.int32)
     counts = packed_rows(rows, ids, np.zeros_like(ids), np.ones_like(ids), len(compared))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from threading import RLock
@@ -24,15 +25,8 @@ from moverank.indexer.search.engine_scores import Scores
 from moverank.indexer.search.explanations import StoredBag, explain_document, explain_exclusion, explain_words
 from moverank.indexer.search.grouping import check_not_by_share, check_not_grouped, grouped, ranking_or_problem
 from moverank.indexer.search.hits import StoredHits, ranking_of
-from moverank.indexer.search.locating import Locator, stored_factors, stored_texts
-from moverank.indexer.search.occurrences import (
-    Occurrence,
-    WordSpans,
-    near_by_vectors,
-    occurrences,
-    spans_by_word,
-    with_spans,
-)
+from moverank.indexer.search.locating import Locator, stopping_query, stored_factors, stored_texts
+from moverank.indexer.search.occurrences import Matcher, WordSpans, occurrences, places_of, spans_by_word
 from moverank.indexer.search.pairs import (
     FoundPairs,
     Neighbours,
@@ -53,7 +47,8 @@ from moverank.indexer.search.view import View
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader
 from moverank.rerank.distance.explain import Explanation, WhyNot
-from moverank.rerank.errors import NoKnownWords
+from moverank.rerank.distance.ground_cost import nearest_words
+from moverank.rerank.errors import NoKnownWords, OutOfTime
 from moverank.rerank.ranking import Flow, Ranking
 from moverank.rerank.scorers import Statistics
 from moverank.rerank.words.embedding import Embedding
@@ -321,22 +316,23 @@ class Searcher:
         candidates = StoredCandidates.of(self._reader, keys, scores, size if options.full else None)
         query = self._with_words(files, text, candidates.restrict(plain, k), options)
         search = Search(files.view, query)
-        return self._reranked(options, size, candidates, search, search.run())
+        return self._reranked(options, size, k, candidates, search, search.run())
 
     def _reranked(
         self,
         options: SearchOptions,
         size: AnswerSize,
+        k: int | None,
         candidates: StoredCandidates,
         search: Search,
         outcome: Outcome,
     ) -> Ranking:
-        """Return the ranking of candidates; the first ones, which are exact, have what `options` request."""
+        """Return the ranking of candidates; the first `k` (None: all) have what `options` request."""
         ranking = candidates.ranking(outcome, search.query)
         if not options.is_located:
             return ranking
-        first, ids = candidates.first(ranking, search.query.k)
-        located = self._locator(search, options, size).of_stored(self._reader, ids, first)
+        first, ids = candidates.first(ranking, k)
+        located = self._locator(search, outcome, options, size).of_stored(self._reader, ids, first)
         return replace(ranking, hits=(*located, *ranking.hits[len(located) :]))
 
     def rerank_many(self, tasks: Iterable[RerankTask], k: int | None, options: SearchOptions) -> Iterator[Ranking]:
@@ -348,7 +344,7 @@ class Searcher:
         def prepared(text: QueryText, candidates: StoredCandidates) -> Search:
             return Search(files.view, self._with_words(files, text, candidates.restrict(plain, k), options))
 
-        ranked = partial(self._reranked, options, size)
+        ranked = partial(self._reranked, options, size, k)
         yield from rerank_many(self._reader, tasks, prepared, ranked, size if options.full else None)
 
     def document_frequencies(self, rules: AbstractSet[str]) -> DocumentFrequencies:
@@ -364,11 +360,13 @@ class Searcher:
         return DocumentFrequencies(statistics.documents, found, mean, by_rule, lengths)
 
     def explain(self, request: Request, key: str, options: SearchOptions) -> Explanation:
-        """Return the exact distance of a query from the document `key` by a ranking, and its flows."""
-        search = self.begun(request, replace(options, explained=True))
+        """Return the exact distance of a query from the document `key` by a ranking, and its flows.
+
+        `options.highlight`: with the places of words, as many as the size of an answer allows.
+        """
+        search = self.begun(request, options)
         explanation = explain_document(search, self.stored(search.query, key))
-        AnswerSize(options.most_characters).add_places(explanation.flows, explanation.highlights)
-        return explanation
+        return AnswerSize(options.most_characters).cut(explanation)
 
     def why_not(self, request: Request, key: str, options: SearchOptions) -> WhyNot:
         """Return the stage at which a search for a query with `options` excludes the document `key`."""
@@ -379,34 +377,33 @@ class Searcher:
     def stored(self, query: Query, key: str) -> StoredBag:
         """Return the stored document `key` as it is explained for a query; UnknownKey if there is none.
 
-        It has the places of its words, and near ones, if the query has the places of its own.
+        It has the places of its words if the query has those of its own, and there is time.
         """
         document = StoredBag.of(self._files.documents, query, key)
-        if not query.spans:
-            return document
-        places = self._places(document.id)
-        near = near_by_vectors(query.spans, (one.word for one in places), self._embedding)
-        return replace(document, places=places, near=near)
-
-    def _places(self, id_: int) -> list[Occurrence]:
-        """Return the words of a stored document with their places."""
-        return list(occurrences(stored_texts(self._reader, [id_]).get(id_, ()), self._settings.tokenizer))
+        if query.spans:
+            matcher = Matcher(query.spans, query.ranking, partial(nearest_words, self._embedding))
+            with stopping_query(query), suppress(OutOfTime):
+                found = occurrences(stored_texts(self._reader, document.id), self._settings.tokenizer)
+                highlights, spans = places_of(found, matcher, frozenset(document.words.texts))
+                return replace(document, highlights=highlights, spans=spans)
+        return document
 
     def _flows(self, documents: DocumentWords, ranking: RankingSpec, one: int, other: int) -> tuple[Flow, ...]:
         """Return the flows from one document to another, by their ids; none if one of them has no bag."""
         try:
-            flows = explain_words(documents.bag(one, ranking), documents.bag(other, ranking)).flows
+            return explain_words(documents.bag(one, ranking), documents.bag(other, ranking)).flows
         except NoKnownWords:
             return ()
-        return with_spans(flows, *(spans_by_word(self._places(id_)) for id_ in (one, other)))
 
     def _spans(self, request: Request) -> WordSpans:
         """Return the places of the words of a request, whose document is stored if it is a key."""
         if isinstance(request, PortableQuery):
             return request.spans
         if isinstance(request, StoredKey):
-            return spans_by_word(self._places(self._reader.known([request.key])[request.key].id))
-        return spans_by_word(occurrences(whole_texts(query_document(request)), self._settings.tokenizer))
+            texts = stored_texts(self._reader, self._reader.known([request.key])[request.key].id)
+        else:
+            texts = whole_texts(query_document(request))
+        return spans_by_word(occurrences(texts, self._settings.tokenizer))
 
     def begun(self, request: Request, options: SearchOptions) -> Search:
         """Return the search of all documents for a request."""
@@ -429,13 +426,14 @@ class Searcher:
         ranking = ranking_of(stored, outcome, search.query, self._settings.tokenizer)
         if not options.is_located:
             return ranking
-        locator = self._locator(search, options, size)
+        locator = self._locator(search, outcome, options, size)
         return replace(ranking, hits=locator.of_stored(self._reader, outcome.ids.tolist(), ranking.hits))
 
-    def _locator(self, search: Search, options: SearchOptions, size: AnswerSize) -> Locator:
+    def _locator(self, search: Search, outcome: Outcome, options: SearchOptions, size: AnswerSize) -> Locator:
         """Return what completes the hits of a search by places in their texts."""
         factors = stored_factors(self._reader, search.view, search.query)
-        return Locator(search.query, options, self._settings.tokenizer, self._embedding, factors, size)
+        given = (self._settings.tokenizer, self._embedding, factors, size, outcome.seconds)
+        return Locator(search.query, options, *given)
 
     def _with_words(self, home: Home, request: Request, query: Query, options: SearchOptions) -> Query:
         """Return the query with the words of a request, and with their places if `options` request places."""
@@ -445,7 +443,10 @@ class Searcher:
             query = home.similar(request.key, query)
         else:
             query = home.text(request, query)
-        return replace(query, spans=self._spans(request)) if options.explained or options.highlight else query
+        if options.highlight:
+            with stopping_query(query), suppress(OutOfTime):
+                return replace(query, spans=self._spans(request))
+        return query
 
     def _answer(self, request: QueryText | StoredKey, options: SearchOptions) -> Ranking:
         ranking = self._ranking_of(options)

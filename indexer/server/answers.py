@@ -97,9 +97,9 @@ class FlowObject(TypedDict):
     share: float
     """The part of the total cost, from 0 to 1."""
     source_spans: NotRequired[list[SpanObject]]
-    """Where the word stands in the query."""
+    """Where the word stands in the query, with `highlight`; left out beyond the size of an answer."""
     target_spans: NotRequired[list[SpanObject]]
-    """Where the word stands in the document."""
+    """Where the word stands in the document, as `source_spans`."""
 
 
 @_described
@@ -269,7 +269,7 @@ class ExplanationObject(TypedDict):
     flows: list[FlowObject]
     """Which words moved where, the costliest first."""
     highlights: list[HighlightObject]
-    """Where words of the query stand in the document, and words near to one."""
+    """Where words of the query stand in the document, and words near to one; the last are left out beyond the size."""
     unknown_words: list[str]
     """Words of the query without a vector."""
     ignored_words: list[str]

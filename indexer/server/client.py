@@ -203,7 +203,7 @@ def _body(options: SearchOptions) -> dict[str, Any]:
         "percentile": options.percentile or None,
         "explain": options.explained,
         "full": options.full or None,
-        "highlight": options.highlight or None,
+        "highlight": bool(options.highlight) or None,
         "passage": options.passage,
         "group_by": options.group_by,
         "budget": options.budget,

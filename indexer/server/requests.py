@@ -73,9 +73,9 @@ class SearchParameters(RankingParameters):
     full: bool = False
     """Each hit has its whole text."""
     highlight: bool = False
-    """Each hit has the places where words of the query stand in its texts, and words near to them."""
+    """Each hit has the places where words of the query stand in its texts, and words near to them; flows have spans."""
     passage: int | None = Field(default=None, ge=1)
-    """Each hit has the passage of up to so many words that is nearest to the query."""
+    """The passage of up to so many words, at most 10,000, that is nearest to the query; none without time left."""
     group_by: str | None = None
     """Only the best hit of each value of this field is in the list."""
 
@@ -205,7 +205,7 @@ class StoredRerankBody(RankingParameters):
     highlight: bool = False
     """Each of the first `k` hits has the places where words of the query stand in its texts, and words near to them."""
     passage: int | None = Field(default=None, ge=1)
-    """Each of the first `k` hits has the passage of up to so many words that is nearest to the query."""
+    """Each of the first `k` hits has the nearest passage of up to so many words, at most 10,000."""
 
 
 class WatchBody(Body):

@@ -181,7 +181,7 @@ async def explain(served: ServedHere, state: ThisServer, request: Request, body:
 
     def work(view: State, task: Task) -> JsonObject:
         query = None if body.query is None else as_query(body.query, state.limits)
-        options = SearchParameters(rank=body.rank, gamma=body.gamma).resolved(state.limits, task)
+        options = SearchParameters(rank=body.rank, gamma=body.gamma, highlight=True).resolved(state.limits, task)
         compared = explained_query(query, body.similar, body.vector, view.settings.encoder)
         document = {} if body.similar is None else {"query_key": body.similar}
         return document | view.searcher.explain(compared, body.key, options).to_dict()

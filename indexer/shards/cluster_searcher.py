@@ -251,9 +251,8 @@ class ClusterSearcher:
 
     def explain(self, request: QueryText | StoredKey, key: str, options: SearchOptions) -> Explanation:
         """Return the exact distance of a query from the document `key`, and its flows."""
-        found: Explanation = self._explained(request, key, replace(options, explained=True), explain_document)
-        AnswerSize(options.most_characters).add_places(found.flows, found.highlights)
-        return found
+        found: Explanation = self._explained(request, key, options, explain_document)
+        return AnswerSize(options.most_characters).cut(found)
 
     def why_not(self, request: QueryText | StoredKey, key: str, options: SearchOptions) -> WhyNot:
         """Return the stage at which a search for a query excludes the document `key`."""

@@ -318,11 +318,15 @@ class Reader:
         """Return the given vectors of documents by id, float32 and little-endian; documents without one are omitted."""
         return dict(self.rows.within("SELECT document_id, vector FROM vectors WHERE document_id IN :values", ids))
 
-    def parts(self, ids: Sequence[int]) -> dict[int, list[PartRow]]:
-        """Return documents' titles and parts, in order, by document id."""
-        statement = f"SELECT {PART_COLUMNS} FROM parts WHERE document_id IN :values ORDER BY document_id, position"
+    def parts(self, ids: Sequence[int], first: int | None = None) -> dict[int, list[PartRow]]:
+        """Return documents' titles and parts, in order, by document id.
+
+        `first`: only so many characters of each text.
+        """
+        columns = PART_COLUMNS if first is None else PART_COLUMNS.replace("text", "substr(text, 1, :first)")
+        statement = f"SELECT {columns} FROM parts WHERE document_id IN :values ORDER BY document_id, position"
         found: dict[int, list[PartRow]] = {}
-        for row in self.rows.within(statement, ids):
+        for row in self.rows.within(statement, ids, **({} if first is None else {"first": first})):
             found.setdefault(row[0], []).append(PartRow._make(row))
         return found
 

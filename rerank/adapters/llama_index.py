@@ -19,8 +19,9 @@ class MoverankPostprocessor(BaseNodePostprocessor):
 
     The nodes themselves are returned, unchanged, with new scores; `top_n` of them, or all by default. A node without a
     known word has no distance and comes last; if the query has no known word, the nodes keep their order. With
-    `highlight`, they are copies whose metadata have `moverank_highlights`, the places in the text that is ranked where
-    words of the query stand, and words near to them; embeddings and language models do not get to see these.
+    `highlight`, those with highlights are copies whose metadata have `moverank_highlights`, the places in the text that
+    is ranked where words of the query stand, and words near to them; embeddings and language models do not get to see
+    these.
     """
 
     ranker: Any = Field(description="A moverank.Reranker, or the path of word vectors or of a collection.")

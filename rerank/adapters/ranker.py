@@ -150,8 +150,8 @@ class HeldRanker:
         """Return the places of the texts of each of many queries."""
         candidates = [[text or "" for text in some] for some in texts]
         given = [finite_scores(each) for each in scores]
-        more = {"highlight": True} if highlight else {}  # other rankers need not know it
-        return [places_of(found) for found in self._ranker.get().rank_many(queries, candidates, k, given, rank, **more)]
+        ranked = self._ranker.get().rank_many(queries, candidates, k, given, rank, highlight=highlight)
+        return [places_of(found) for found in ranked]
 
 
 def _load(path: str) -> Ranker:

@@ -15,6 +15,8 @@ UNIT_ROUNDOFF = float(np.finfo(np.float32).eps) / 2
 _BLOCK_BYTES = 64 * 2**20
 _PORTION = 1 << 30  # multiplications between two checks of the time: some hundredths of a second
 _SAMPLE = 2000
+_EMBEDDINGS = 8
+_MEANS: dict[str, tuple[float, NDArray[np.float64]]] = {}  # see `_means`, by fingerprint, of a few embeddings
 """Number of rows of an embedding that stand for all of its words."""
 
 
@@ -198,9 +200,9 @@ def nearest_words(embedding: Embedding, sources: Sequence[str], targets: Sequenc
     others, points = embedding.known(targets)
     if not names or not others:
         return {}
-    sample = _sample(embedding)
+    square, mean = _means(embedding)
     squares = np.square(vectors, dtype=np.float64).sum(axis=1)
-    typical = np.sqrt(np.maximum(0, squares + np.square(sample).sum(axis=1).mean() - 2 * vectors @ sample.mean(axis=0)))
+    typical = np.sqrt(np.maximum(0, squares + square - 2 * vectors @ mean))
     found, size = dict[str, NearWord](), max(1, _BLOCK_BYTES // (8 * len(names)))
     for start in range(0, len(others), size):
         cost = exact_cost(points[start : start + size], vectors)
@@ -213,15 +215,21 @@ def nearest_words(embedding: Embedding, sources: Sequence[str], targets: Sequenc
 
 def typical_cost(embedding: Embedding) -> float:
     """Return the root of the mean squared distance of two words of an embedding, from a sample of them."""
-    sample = _sample(embedding)
-    mean = sample.mean(axis=0)
-    return float(np.sqrt(max(0.0, 2 * (np.square(sample).sum(axis=1).mean() - mean @ mean))))
+    square, mean = _means(embedding)
+    return float(np.sqrt(max(0.0, 2 * (square - float(mean @ mean)))))
 
 
-def _sample(embedding: Embedding) -> NDArray[np.float64]:
-    """Return vectors (n, d) of words that are spread over an embedding."""
-    rows = np.unique(np.linspace(0, len(embedding.words) - 1, _SAMPLE).astype(np.int64))
-    return embedding.gather([embedding.words[row] for row in rows.tolist()], rows).astype(np.float64)
+def _means(embedding: Embedding) -> tuple[float, NDArray[np.float64]]:
+    """Return the mean square and the mean (d,) of vectors of words that are spread over an embedding."""
+    means = _MEANS.get(embedding.fingerprint)
+    if means is None:
+        rows = np.unique(np.linspace(0, len(embedding.words) - 1, _SAMPLE).astype(np.int64))
+        sample = embedding.gather([embedding.words[row] for row in rows.tolist()], rows).astype(np.float64)
+        means = float(np.square(sample).sum(axis=1).mean()), sample.mean(axis=0)
+        if len(_MEANS) >= _EMBEDDINGS:
+            _MEANS.clear()
+        _MEANS[embedding.fingerprint] = means
+    return means
 
 
 def near_arcs(

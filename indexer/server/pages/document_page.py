@@ -1,6 +1,8 @@
 """A whole document: its posts with the words of a query marked, and the flows between query and document."""
 
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from itertools import accumulate
 from statistics import fmean
 
@@ -11,9 +13,11 @@ from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import IndexerError
 from moverank.indexer.formatters.document_lines import explanation_words
 from moverank.indexer.formatters.flow_diagram import STEPS, cost_limits, cost_step, flow_diagram
-from moverank.indexer.formatters.marking import marked, of_part
+from moverank.indexer.formatters.marking import marked
 from moverank.indexer.formatters.sentences import shares
 from moverank.indexer.ranked_texts import StoredKey
+from moverank.indexer.ranking_spec import resolve
+from moverank.indexer.search.occurrences import highlights_between
 from moverank.indexer.server.pages.rendering import PageValues, error_page, page_about
 from moverank.indexer.server.pages.search_page import (
     cut_title,
@@ -30,7 +34,7 @@ from moverank.indexer.server.served import State
 from moverank.indexer.server.state import ServerState, collection_of
 from moverank.indexer.server.workers import Task
 from moverank.rerank.distance.explain import Explanation
-from moverank.rerank.errors import NoKnownWords
+from moverank.rerank.errors import NoKnownWords, OutOfTime
 from moverank.rerank.ranking import Highlight
 
 router = APIRouter(prefix="/collections")
@@ -68,7 +72,8 @@ async def _document_page(state: ServerState, request: Request, name: str, key: s
         def work(view: State, task: Task) -> PageValues:
             with view.contents() as contents:
                 document = contents.describe(key).document
-            explanation, reason = None, ""
+            explanation, reason, shown = None, "", _first_posts(document)
+            highlights: Sequence[Highlight] = ()
             if compared:
                 query = typed_query(form, view)
                 try:
@@ -76,12 +81,9 @@ async def _document_page(state: ServerState, request: Request, name: str, key: s
                     explanation = view.searcher.explain(query_or_key, key, options.resolved(state.limits, task))
                 except NoKnownWords as error:
                     reason = str(error)
+                highlights = _highlights(query, shown, options.rank, view)
             flows = _flows(explanation, _typical_cost(explanation, view)) if explanation else None
-            return _shown(document, explanation.highlights if explanation else ()) | {
-                "flows": flows,
-                "reason": reason,
-                "compared": compared,
-            }
+            return _shown(document, shown, highlights) | {"flows": flows, "reason": reason, "compared": compared}
 
         return await page_about(request, served, "document.html", values, work)
     except (HttpProblem, IndexerError) as error:
@@ -90,19 +92,38 @@ async def _document_page(state: ServerState, request: Request, name: str, key: s
 
 def _typical_cost(explanation: Explanation, view: State) -> float | None:
     """Return the typical cost of the words of a query, the mean of those of its words that are near to others."""
-    sources = list(dict.fromkeys(flow.source for flow in explanation.flows))
-    targets = list(dict.fromkeys(flow.target for flow in explanation.flows if flow.target not in sources))
-    near = view.nearest_words(sources[:_MOST_SOURCES], targets[:_MOST_TARGETS])
+    sources = dict.fromkeys(flow.source for flow in explanation.flows)
+    targets = dict.fromkeys(flow.target for flow in explanation.flows if flow.target not in sources)
+    near = view.nearest_words(list(sources)[:_MOST_SOURCES], list(targets)[:_MOST_TARGETS])
     typical = {one.word: one.cost / one.share for one in near.values() if one.share}
     return fmean(typical.values()) if typical else None
 
 
-def _shown(document: Document, highlights: Sequence[Highlight]) -> PageValues:
-    """Return the first posts of a document as a page shows them, with a limit on their characters."""
+def _first_posts(document: Document) -> Document:
+    """Return a document with the posts that a page shows, the last one cut if they are too long."""
     before = accumulate((len(part.text) for part in document.parts), initial=0)
-    room = [max(0, _MOST_CHARACTERS - used) for used in before]
-    parts = [part for part, left in zip(document.parts, room, strict=False) if left][:_MOST_POSTS]
-    title, in_title = document.title or document.key, of_part(highlights, None)
+    shown = (
+        replace(part, text=part.text[: _MOST_CHARACTERS - used])
+        for part, used in zip(document.parts[:_MOST_POSTS], before, strict=False)
+        if used < _MOST_CHARACTERS
+    )
+    return replace(document, parts=tuple(shown))
+
+
+def _highlights(query: Document, shown: Document, rank: str | None, view: State) -> tuple[Highlight, ...]:
+    """Return the places of a query's words, and of words near to them; none if the time is over."""
+    ranking = resolve(rank, None, view.settings.ranking)
+    with suppress(OutOfTime):
+        return highlights_between(query, shown, ranking, view.settings.tokenizer, view.nearest_words)
+    return ()
+
+
+def _shown(document: Document, shown: Document, highlights: Sequence[Highlight]) -> PageValues:
+    """Return a document as a page shows it, with the posts of `shown`."""
+    by_part = dict[int | None, list[Highlight]]()
+    for one in highlights:
+        by_part.setdefault(one.part, []).append(one)
+    title, in_title = document.title or document.key, by_part.get(None, []) if document.title else []
     return {
         "title": marked(cut_title(title), in_title),
         "plain_title": title,
@@ -112,10 +133,10 @@ def _shown(document: Document, highlights: Sequence[Highlight]) -> PageValues:
         "posts": [
             {
                 "name": _post_name(document, part),
-                "text": marked(part.text[:left], of_part(highlights, number)),
-                "cut": len(part.text) > left,
+                "text": marked(part.text, by_part.get(number, [])),
+                "cut": len(part.text) < len(document.parts[number].text),
             }
-            for number, (part, left) in enumerate(zip(parts, room, strict=False))
+            for number, part in enumerate(shown.parts)
         ],
         "all_posts": len(document.parts),
         "has_marks": bool(highlights),

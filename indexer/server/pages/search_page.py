@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 from typing import Any
 
@@ -13,8 +13,9 @@ from fastapi.responses import HTMLResponse
 from moverank.indexer.documents import Document, Metadata, values_by_field
 from moverank.indexer.errors import IndexerError
 from moverank.indexer.formatters.document_lines import ranking_words
-from moverank.indexer.formatters.marking import Segments, marked, note, of_part, words_of
+from moverank.indexer.formatters.marking import Segments, is_same, marked, note, of_part, words_of
 from moverank.indexer.formatters.sentences import BETTER, Share, legend, ranking_value, shares, verdict, work_done
+from moverank.indexer.options import SHOWN
 from moverank.indexer.server.pages.rendering import PageValues, Work, error_page, page_about, rendered
 from moverank.indexer.server.pages.typed_form import TypedForm
 from moverank.indexer.server.problems import HttpProblem
@@ -84,7 +85,7 @@ def _in_title(hit: Hit) -> list[Highlight]:
 
 def near_words(highlights: Iterable[Highlight]) -> list[tuple[str, str]]:
     """Return the words near to a word of the query with notes, nearer words first."""
-    near = {one.word: one for one in highlights if one.cost}
+    near = {one.word: one for one in highlights if not is_same(one)}
     nearest = sorted(near.values(), key=lambda one: (one.cost, one.word))
     return [(one.word, note(one)) for one in nearest[:_MOST_NEAR]]
 
@@ -195,7 +196,7 @@ def search_of_form(state: ServerState, form: TypedForm) -> Work:
         )
 
     def work(view: State, task: Task) -> PageValues:
-        query, resolved = typed_query(form, view), options.resolved(state.limits, task)
+        query, resolved = typed_query(form, view), replace(options.resolved(state.limits, task), highlight=SHOWN)
         searcher = view.searcher
         ranking = searcher.similar(similar, resolved) if similar else searcher.search(query, resolved)
         title = cut_title(query.title or query.key)

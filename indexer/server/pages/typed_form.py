@@ -91,7 +91,6 @@ class TypedForm:
             exact=bool(self.one("exact")),
             rank=self.rank,
             where=self.conditions or None,
-            highlight=True,
         )
 
     def link(self, path: str, **changes: str) -> str:

@@ -178,3 +178,20 @@ def test_the_first_candidates_get_places(call: Call, index: Path, vectors: Path)
         assert not any({"highlights", "passage"} & set(one) for one in others)
         found[name] = call("rerank", *source, *options, "--json", stdin=line).json["hits"][0]
     assert {name: hit["highlights"] for name, hit in found.items()}["stored"] == first["highlights"]
+
+
+def test_places_in_whole_texts_and_of_runs(call: Call, index: Path, tmp_path: Path) -> None:
+    line = json.dumps({"query": "cat", "candidates": [{"id": key} for key in TEXTS]}).encode()
+    first = call("rerank", "-i", index, "--full", "--highlight", stdin=line).json["candidates"][0]
+    (place,) = first["highlights"]
+    start = first["part_starts"][place["part"]]
+    assert first["text"][start + place["start"] : start + place["end"]] == "cat"
+    (tmp_path / "run").write_text("q1 Q0 b 1 2 x\nq1 Q0 c 2 1 x\n")
+    (tmp_path / "queries").write_text('{"id": "q1", "text": "cat"}\n')
+    arguments = ("rerank", "--run", tmp_path / "run", "--queries", tmp_path / "queries", "-i", index)
+    for option in (("--highlight",), ("--passage", "2")):
+        answer = call(*arguments, *option)
+        assert (answer.code, answer.out) == (2, "")
+        assert "a TREC run has no places" in answer.err
+    assert call(*arguments, "--highlight", "--json").json["hits"][0]["highlights"]
+    assert "less than or equal to 10000" in call(*arguments, "--json", "--passage", "10001").err

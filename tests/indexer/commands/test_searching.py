@@ -25,7 +25,7 @@ SEARCHES: list[tuple[str, ...]] = [
     ("search", "cat", "-k", "1000"),
     ("search", "cat", "--explain"),
 ]
-FLOW = {"source", "target", "mass", "cost", "share", "source_spans", "target_spans"}
+FLOW, SPANS = {"source", "target", "mass", "cost", "share"}, {"source_spans", "target_spans"}
 
 
 @pytest.mark.parametrize("arguments", SEARCHES)
@@ -169,7 +169,7 @@ def test_similar_excludes_the_document_itself(call: Call, collection: Path) -> N
 def test_explain_has_its_json_keys(call: Call, collection: Path) -> None:
     result = call("explain", "cat dog", "d1", "-i", collection, "--json").json
     assert {"distance", "flows"} <= set(result)
-    assert all(set(flow) == FLOW for flow in result["flows"])
+    assert all(set(flow) == FLOW | SPANS for flow in result["flows"])
     assert all(set(one) == {"part", "start", "end", "word", "source", "cost"} for one in result["highlights"])
     assert sum(flow["mass"] * flow["cost"] for flow in result["flows"]) == pytest.approx(result["distance"])
 
@@ -482,6 +482,8 @@ def test_highlights_and_passages(call: Call, collection: Path, tmp_path: Path) -
         assert f"distance {passage['distance']:.4f}" in page.read_text()
         assert "flows" not in hit  # the page has them
     assert "<mark>cat</mark>" in page.read_text()
+    explained = call("search", "cat dog", "-i", collection, "--json", "--explain", "--highlight").json["hits"]
+    assert all(set(flow) == FLOW | SPANS for hit in explained for flow in hit["flows"])
     plain = call("search", "cat dog", "-i", collection, "--json", "--html", page).json
     assert not {"highlights", "flows", "snippet_highlights"} & set(plain["hits"][0])
     shown = call("search", "cat dog", "-i", collection, "--passage", "3", "-k", "1").out
@@ -494,6 +496,7 @@ def test_highlights_and_passages(call: Call, collection: Path, tmp_path: Path) -
         (("--format", "csv", "--highlight"), "--format csv has no places: leave --highlight and --passage out"),
         (("--format", "csv", "--passage", "4"), "--format csv has no places: leave --highlight and --passage out"),
         (("--passage", "0"), "--passage"),
+        (("--passage", "10001"), "--passage"),
     ],
 )
 def test_places_that_cannot_be_printed(call: Call, collection: Path, options: tuple[str, ...], message: str) -> None:

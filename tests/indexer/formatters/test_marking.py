@@ -34,6 +34,7 @@ def test_a_passage_has_the_highlights_within_it() -> None:
 def test_near_words_have_a_note() -> None:
     assert note(Highlight(0, 0, 4, "warm", "hot", 0.456)) == "near hot, cost 0.46"
     assert note(Highlight(0, 0, 3, "hot", "hot", 0.0)) == ""
+    assert note(Highlight(0, 0, 4, "hots", "hot", 0.0)) == "counts as hot"
 
 
 def test_flows_are_shown_as_both_sides_write_them() -> None:
@@ -41,3 +42,5 @@ def test_flows_are_shown_as_both_sides_write_them() -> None:
     explanation = Explanation(1.0, (Flow("plug", "hot", 1.0, 1.0, 1.0, *spans), Flow("a", "b", 0.0, 0.0, 0.0)))
     shown = as_written(explanation, Document("q", "PLUG"), Document("d", "", (Part(""), Part("A HOT one"))))
     assert [(flow.source, flow.target) for flow in shown.flows] == [("PLUG", "HOT"), ("a", "b")]
+    shown = as_written(explanation, Document("q", "PLUG"), Document("d", "", (Part(""),)))  # changed since
+    assert [(flow.source, flow.target) for flow in shown.flows] == [("PLUG", "hot"), ("a", "b")]

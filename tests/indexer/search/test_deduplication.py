@@ -157,7 +157,7 @@ def test_flows_are_those_of_an_explanation(filled: Collection) -> None:
     assert found.removed
     for one in found.removed[-5:]:
         expected = filled.explain(similar=one.key, key=one.of, rank="wmd")
-        assert one.flows == expected.flows
+        assert one.flows == tuple(replace(flow, source_spans=(), target_spans=()) for flow in expected.flows)
         assert sum(flow.mass * flow.cost for flow in one.flows) == pytest.approx(one.distance, abs=1e-7)
     assert not any(one.flows for one in filled.dedupe(0.7, rank="wmd").removed)
 

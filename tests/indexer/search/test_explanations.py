@@ -14,7 +14,7 @@ from tests.indexer.world import MakeCollection, Twin, document, known_words, ran
 @pytest.mark.parametrize("weights", ["tf", "tfidf"])
 def test_flows_add_up_to_the_distance(searchable: Searchable, gamma: float, weights: str) -> None:
     collection, twin = searchable.flat(gamma=gamma, weights=weights)
-    ranking = collection.search("ant bee zorp dog", k=4, explained=True)
+    ranking = collection.search("ant bee zorp dog", k=4, explained=True, highlight=True)
     for hit in ranking.hits:
         explanation = collection.explain("ant bee zorp dog", hit.key)
         assert hit.flows == explanation.flows

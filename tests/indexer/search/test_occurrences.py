@@ -4,6 +4,7 @@ import json
 import math
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,11 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import Collection, Document, Embedding, Part, Rejection, Reranker, SearchOptions, Settings
+from moverank.indexer.errors import UsageError
 from moverank.indexer.ranked_texts import ranked_texts, whole_texts
 from moverank.indexer.reading import read_documents, read_threads
+from moverank.indexer.search import occurrences as occurring
+from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.hits import snippet
-from moverank.indexer.search.occurrences import Match, Occurrence, highlights_in, highlights_of, occurrences
-from moverank.rerank.errors import TooLarge
+from moverank.indexer.search.locating import Locator
+from moverank.indexer.search.occurrences import Occurrence, highlights_in, occurrences
+from moverank.rerank.errors import OutOfTime, TooLarge
 from moverank.rerank.ranking import Highlight, Hit, Ranking, Span
 from moverank.rerank.words.languages import CODES
 from moverank.rerank.words.tokenizer import Tokenizer, tokenizer_of
@@ -200,18 +205,81 @@ def _typical(word: str) -> float:
     return float(np.sqrt(np.square(vectors - TABLE[word]).sum(axis=1).mean()))
 
 
-def test_flows_choose_near_words(collection: Collection) -> None:
+def test_near_words_are_the_same_with_flows_in_pages_and_explanations(collection: Collection) -> None:
     collection.index([document("d", "ant bee cat dog elk fox gnu zorp")])
     (hit,) = collection.search("ant hen zorp", rank="wmd", highlight=True, explained=True).hits
-    longest = max(flow.cost for flow in hit.flows)
-    near = {flow.target: min(one.cost for one in hit.flows if one.target == flow.target) for flow in hit.flows}
-    expected = {word: cost for word, cost in near.items() if cost < longest / 2} | {"ant": 0.0, "zorp": 0.0}
-    assert {place.word: place.cost for place in hit.highlights} == expected
-    explanation = collection.explain("ant hen zorp", "d", rank="wmd")
-    assert explanation.flows == hit.flows
     without = collection.search("ant hen zorp", rank="wmd", highlight=True).hits[0]
-    assert explanation.highlights == without.highlights
+    explanation = collection.explain("ant hen zorp", "d", rank="wmd")
+    assert hit.highlights == without.highlights == explanation.highlights
+    assert {place.word for place in hit.highlights} > {"ant", "zorp"}
+    assert explanation.flows == hit.flows
     assert collection.explain(similar="d", key="d").flows[0].source_spans
+    plain = collection.search("ant hen zorp", rank="wmd", explained=True).hits[0]
+    assert [flow.cost for flow in plain.flows] == [flow.cost for flow in hit.flows]
+    assert not any(flow.source_spans or flow.target_spans for flow in plain.flows)
+    by_words = collection.explain("ant hen zorp", "d", rank="bm25")
+    assert {place.word for place in by_words.highlights} == {"ant", "zorp"}
+
+
+def test_shown_places_are_those_of_the_title_and_the_snippet(collection: Collection) -> None:
+    parts = ("the " * 30_000 + "ant bee", "Ant bee. " * 20_000)
+    long = Document("e", "The Bee", tuple(map(Part, parts)))
+    collection.index([document("d", "Bee ant zorp", "fox gnu cat bee"), long])
+    for query in ("ant zorp", "zorp bee fox"):
+        whole = collection.search(query, highlight=True, explained=True).hits
+        for hit, one in zip(collection.search(query, highlight="shown", explained=True).hits, whole, strict=True):
+            assert hit.snippet_highlights == one.snippet_highlights
+            assert hit.highlights == tuple(place for place in one.highlights if place.part is None)
+            assert hit.flows
+            assert not any(flow.source_spans for flow in hit.flows)
+    with pytest.raises(UsageError, match="highlight"):
+        SearchOptions(highlight="whole")  # type: ignore[arg-type]
+
+
+class _Clock:
+    """A function `stop` that returns True from the `n`-th call on, once it is `begun`."""
+
+    def __init__(self, n: int) -> None:
+        self.left, self.begun = n, False
+
+    def __call__(self) -> bool:
+        self.left -= self.begun
+        return self.left < 0
+
+
+@pytest.mark.parametrize("calls", [0, 1, 3, 10**9])
+def test_hits_have_no_places_when_the_time_is_over(
+    collection: Collection, calls: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection.index([document(f"d{i}", "ant bee. " * (i + 1) * 700) for i in range(4)])
+    expected = collection.search("ant cat", rank="wmd").hits
+    clock, located = _Clock(calls), Locator.of_stored
+
+    def of_stored(*given: Any) -> tuple[Hit, ...]:
+        clock.begun = True
+        return located(*given)
+
+    monkeypatch.setattr(Locator, "of_stored", of_stored)
+    options = SearchOptions(rank="wmd", explained=True, highlight=True, passage=4, stop=clock)
+    found = collection.search("ant cat", options)
+    assert [hit.key for hit in found.hits] == [hit.key for hit in expected]
+    assert found.certified
+    placed = [bool(hit.highlights and hit.passage) for hit in found.hits]
+    assert placed == [calls == 10**9] * 4
+
+
+def test_an_explanation_has_no_places_when_the_time_is_over(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def over() -> None:
+        raise OutOfTime("over")
+
+    collection.index([document("d", "ant bee")])
+    monkeypatch.setattr(occurring, "check_time", over)
+    explanation = collection.explain("ant cat", "d")
+    assert explanation.flows
+    assert not explanation.highlights
+    assert not any(flow.source_spans or flow.target_spans for flow in explanation.flows)
 
 
 @pytest.mark.parametrize(("rank", "expected"), [("bm25", {"run"}), ("bm25:stem=english", {"run", "running", "runs"})])
@@ -238,6 +306,15 @@ def test_only_the_first_candidates_have_highlights(collection: Collection) -> No
     assert places == [(hit.key, hit.highlights, hit.passage) for hit in many.hits[:2]]
 
 
+def test_all_candidates_have_places_if_keys_are_repeated(collection: Collection) -> None:
+    collection.index([document("a", "ant bee"), document("b", "ant"), document("s", "bee ant cat")])
+    keys = ["a", "a", "a", "b", "s"]
+    hits = collection.rerank("ant bee", keys, highlight=True).hits
+    assert all(hit.highlights for hit in hits)
+    first = collection.rerank("ant bee", keys, k=2, highlight=True).hits
+    assert [bool(hit.highlights) for hit in first] == [True, True, False, False, False]
+
+
 def test_a_grouped_search_has_places(collection: Collection) -> None:
     collection.index([document(f"d{i}", "ant bee", label=str(i % 2)) for i in range(6)])
     for depth in (None, 4):
@@ -246,25 +323,56 @@ def test_a_grouped_search_has_places(collection: Collection) -> None:
         assert all(hit.highlights and hit.passage for hit in hits)
 
 
+def _places(one: Document, *words: str) -> list[Highlight]:
+    """Return the places of some words."""
+    found = occurrences(whole_texts(one), Tokenizer())
+    return [Highlight(*place, place.word, 0.0) for place in found if place.word in words]
+
+
 def test_a_short_snippet_is_not_looked_for_within_the_title() -> None:
     one = Document("d", "Hotel", (Part("Hotel hot"),))
-    places = highlights_of(occurrences(whole_texts(one), Tokenizer()), {"hot": Match("hot", 0.0)})
+    places = _places(one, "hot")
     (place,) = highlights_in(snippet(["Hotel hot"], "Hotel", [], Tokenizer()), ["Hotel hot"], places)
     assert (place.start, place.end) == (0, 3)
 
 
 def test_the_size_of_places_is_limited(collection: Collection) -> None:
     collection.index([document("d", "ant bee " * 50)])
-    for options in (SearchOptions(highlight=True), SearchOptions(explained=True)):
+    for options in (SearchOptions(highlight=True), SearchOptions(explained=True, highlight=True)):
         assert collection.search("ant", options, most_characters=20_000).hits
         with pytest.raises(TooLarge, match="request fewer hits"):
             collection.search("ant", options, most_characters=2_000)
+    for options in (
+        SearchOptions(highlight=True),
+        SearchOptions(passage=100),
+    ):  # texts are counted before they are read
+        with pytest.raises(TooLarge, match="that are read for it"):
+            collection.search("ant", options, most_characters=300)
+    assert collection.search("ant", passage=100, most_characters=900).hits
+    with pytest.raises(TooLarge):  # and the text of the passage
+        collection.search("ant", passage=100, most_characters=700)
+    assert collection.search("ant", explained=True, most_characters=400).hits[0].flows
+
+
+def test_places_beyond_the_size_of_an_explanation_are_left_out(collection: Collection) -> None:
+    collection.index([document("d", "ant bee cat " * 20)])
+    whole = collection.explain("ant dog", "d", rank="wmd")
+    sizes = []
+    for most in (10**6, 10_000, 4_000, 300):
+        cut = AnswerSize(most).cut(whole)
+        spans = sum(len(flow.source_spans) + len(flow.target_spans) for flow in cut.flows)
+        sizes.append(40 * spans + 100 * len(cut.highlights))
+        assert sizes[-1] <= most
+        assert cut.highlights == whole.highlights[: len(cut.highlights)]
+        assert [flow.mass for flow in cut.flows] == [flow.mass for flow in whole.flows]
+    assert AnswerSize(10**6).cut(whole) == whole
+    assert sizes == sorted(sizes, reverse=True)
 
 
 @given(st.lists(st.text("ab \n.é", max_size=20), min_size=1, max_size=3))
 def test_highlights_of_a_snippet_are_those_of_the_text(parts: list[str]) -> None:
     one = document("d", *parts)
-    found = highlights_of(occurrences(whole_texts(one), Tokenizer()), {"b": Match("b", 0.0), "ab": Match("b", 1.0)})
+    found = _places(one, "b", "ab")
     shown = snippet(parts, "", ["b"], Tokenizer(), 12)
     for place in (places := highlights_in(shown, parts, found)):
         assert Tokenizer().words(shown[place.start : place.end]) == [place.word]

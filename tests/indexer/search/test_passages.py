@@ -2,13 +2,15 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moverank import Collection, Document, Embedding, Part, Reranker
+from moverank import Collection, Document, DocumentFrequencies, Embedding, Part, Reranker
+from moverank.indexer.errors import UsageError
 from moverank.indexer.ranked_texts import whole_texts
 from moverank.indexer.search.passages import Window, windows
 from moverank.rerank.ranking import Passage
@@ -140,3 +142,37 @@ def test_without_a_known_word_there_is_no_passage(collection: Collection) -> Non
     assert hits["e"].passage is not None
     assert all(hit.passage is None for hit in collection.search("zorp", rank="bm25", passage=5).hits)
     assert "passage" not in hits["d"].to_dict()
+
+
+@pytest.mark.parametrize("options", [{}, {"weights": "tfidf"}, {"weights": "norm"}, {"frequencies": True}])
+def test_a_title_written_differently_in_the_text_is_in_its_passage(options: dict[str, Any]) -> None:
+    words = ["strasse", "straße", "plug", "hot"]
+    embedding = Embedding.of(words, np.diag([3.0, 2.0, 1.0, 1.0]), normalize=True)
+    if options.pop("frequencies", False):
+        own = DocumentFrequencies(9, {"plug": 3, "strasse": 9, "hot": 4})
+        options = {"weights": "tfidf", "frequencies": own}
+    one = Document("x", "STRASSE", (Part("Straße plug hot"),))
+    passage = Reranker(embedding, "none", rank="wmd", **options).rank("plug", [one], passage=2).hits[0].passage
+    assert passage is not None
+    assert passage.text in ("Straße plug", "plug hot")
+
+
+def test_the_number_of_words_of_a_passage_is_limited(collection: Collection) -> None:
+    collection.index([document("d", "ant bee")])
+    assert collection.search("ant", passage=10_000).hits[0].passage
+    for search in (collection.search, lambda query, **more: Reranker(EMBEDDING).rank(query, ["ant"], **more)):
+        with pytest.raises(UsageError, match="passage must be at most 10,000 words, not 10,001"):
+            search("ant", passage=10_001)
+
+
+def test_windows_of_many_sentences_take_linear_time() -> None:
+    found = _found(document("d", "ant. " * 50_000), 2)
+    assert len(found) == 49_999
+    assert all(window.start == 5 * i for i, window in enumerate(found))
+
+
+def test_a_window_before_an_empty_line_ends_with_its_sentence() -> None:
+    text = "Ant bee cat \n\nDog elk fox"
+    found = [text[window.start : window.end] for window in _found(document("d", text), 4)]
+    assert found[0] == "Ant bee cat"
+    assert not any(one.endswith("\n") for one in found)

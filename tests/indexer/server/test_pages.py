@@ -23,6 +23,7 @@ from moverank import Collection, Reranker, Settings
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.pages.duplicates_page import _Clock
 from moverank.indexer.server.pages.search_page import rankings_of
+from moverank.indexer.server.pages.typed_form import TypedForm
 from moverank.rerank.distance.near_pairs import Limit, NearPairs, PairsOfRow
 from tests.indexer.server.pages_world import (
     IMAGE,
@@ -277,6 +278,11 @@ def test_a_document_that_cannot_be_compared_says_why(pages: PagesServer) -> None
     text = Checked(pages.get(f"{VIEW}odd", q="zzz plug", rank="bm25").text).text
     assert "No flows: that document has no word with a vector: it cannot be compared." in text
     assert "zzz qqq" in text
+    assert "<mark>zzz</mark> qqq" in pages.get(f"{VIEW}odd", q="zzz", rank="bm25").text  # nothing else is known
+
+
+def test_only_the_page_of_hits_requests_marks() -> None:
+    assert not TypedForm.of([("q", "hot plug")]).options().highlight
 
 
 def test_keys_of_any_characters_have_a_page(pages: PagesServer) -> None:

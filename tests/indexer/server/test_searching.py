@@ -120,7 +120,7 @@ def test_stored_documents_are_reranked_by_key(pets: Path, server: RunningServer)
 
 
 def test_places_count_in_the_size_of_an_answer(pets: Path, server: RunningServer) -> None:
-    for options in ({"passage": 0}, {"passage": "x"}, {"highlight": "x"}):
+    for options in ({"passage": 0}, {"passage": "x"}, {"passage": 10_001}, {"highlight": "x"}, {"highlight": "shown"}):
         assert server.ask("/collections/pets/search", {"query": "dog"} | options).status == 422
     with Collection.open(pets) as collection:
         hit = collection.search("dog", k=1, highlight=True, full=True).hits[0]
