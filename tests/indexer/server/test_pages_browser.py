@@ -588,7 +588,7 @@ def test_the_main_search_works_without_scripts(browser: Browser, site: PagesServ
 def test_everything_is_reached_by_keyboard(page: Page) -> None:
     page.goto("/")
     expect(page.locator("#q")).to_be_focused()
-    for _ in range(7):
+    for _ in range(8):
         page.keyboard.press("Shift+Tab")
     expect(page.locator(".skip")).to_be_focused()
     expect(page.locator(".skip")).to_be_in_viewport()
