@@ -126,7 +126,8 @@ class NearPairs:
     def smallest_distance_of(self, k: int) -> float:
         """Return an upper bound of the k-th smallest distance of a pair, infinity if there are fewer pairs.
 
-        It is the k-th smallest among the distances of the pairs with the smallest bounds, which are kept for `run`.
+        It is a little above the k-th smallest among the distances of the pairs with the smallest bounds, which are kept
+        for `run`: there they are solved again, among others, and rounding may differ.
         """
         self._kept = kept = self._least(_KEPT_PER_PAIR * k)
         if len(kept.bounds) < k:
@@ -134,7 +135,8 @@ class NearPairs:
         promising = np.sort(np.argsort(kept.bounds, kind="stable")[: _SOLVED_PER_PAIR * k])
         work = partial(self._distances, within=float("inf"))
         solved = map_ahead(work, kept.take(promising).by_row(0, self._count))
-        return float(np.sort(np.concatenate([found.distances for _, found in solved]))[k - 1])
+        last = float(np.sort(np.concatenate([found.distances for _, found in solved]))[k - 1])
+        return last + 1e-9 * last + 1e-12
 
     def run(self, first: int, limit: Limit) -> Iterator[PairsOfRow]:
         """Yield the pairs of each row from `first` on, in order, with distances not above the current limit."""

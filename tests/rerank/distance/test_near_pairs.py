@@ -1,5 +1,8 @@
 """The nearest pairs are those of brute force through POT."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +11,7 @@ from hypothesis import strategies as st
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance import near_pairs
 from moverank.rerank.distance.near_pairs import Limit, NearPairs
+from moverank.rerank.ranking import Nearest
 from tests import naive
 from tests.rerank.problems import make_bag, make_vectors
 
@@ -88,6 +92,21 @@ def test_kept_pairs_are_completed(kept: int, monkeypatch: pytest.MonkeyPatch) ->
             pair: distance for pair, distance in distances.items() if distance < sorted(distances.values())[k - 1]
         }
         assert _found(search, 0, limit).keys() >= {pair for pair in expected if expected[pair] < limit.value - 1e-9}
+
+
+def test_no_pair_is_lost_where_rounding_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pair may have another last bit when it is solved again, among other pairs."""
+    bags, vectors, distances = _input(3, 24, "normal")
+    search = NearPairs(bags, vectors)
+    limit, solve = Limit(search.smallest_distance_of(30), 30), near_pairs.nearest
+
+    def rounded_up(*arguments: Any) -> Nearest:
+        found = solve(*arguments)
+        return replace(found, distances=np.nextafter(found.distances, np.inf))
+
+    monkeypatch.setattr(near_pairs, "nearest", rounded_up)
+    found = sorted(_found(search, 0, limit).values())[:30]
+    assert found == pytest.approx(sorted(distances.values())[:30], abs=1e-7)
 
 
 def test_few_problems_are_solved() -> None:
