@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance import near_pairs
 from moverank.rerank.distance.near_pairs import Limit, NearPairs
+from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.ranking import Nearest
 from tests import naive
 from tests.rerank.problems import make_bag, make_vectors
@@ -98,7 +99,7 @@ def test_no_pair_is_lost_where_rounding_differs(monkeypatch: pytest.MonkeyPatch)
     """A pair may have another last bit when it is solved again, among other pairs."""
     bags, vectors, distances = _input(3, 24, "normal")
     search = NearPairs(bags, vectors)
-    limit, solve = Limit(search.smallest_distance_of(30), 30), near_pairs.nearest
+    limit, solve = Limit(search.smallest_distance_of(30), 30), nearest
 
     def rounded_up(*arguments: Any) -> Nearest:
         found = solve(*arguments)
