@@ -35,6 +35,11 @@ def finite_number(name: str, value: object, *, above: bool = False) -> float:
     return found
 
 
+def optional_number(name: str, value: object) -> float | None:
+    """Return a finite number of 0 or more, None for None; UsageError for anything else."""
+    return None if value is None else finite_number(name, value)
+
+
 def limit(name: str, value: object, *, above: bool = False, unit: str = "") -> float:
     """Return a number of 0 or more, or `above` 0, which may be infinite; UsageError for anything else."""
     found = _real(value)

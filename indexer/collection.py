@@ -7,7 +7,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from moverank.indexer.arguments import LARGEST, finite_number, items, switch, texts, whole_number
+from moverank.indexer.arguments import LARGEST, items, optional_number, switch, texts, whole_number
 from moverank.indexer.contents.contents import Contents
 from moverank.indexer.contents.summary import StoredDocuments
 from moverank.indexer.documents import Changes, Document, Event, Rejection
@@ -612,7 +612,7 @@ class Collection(Face, StoredDocuments):
         """
         from moverank.rerank.distance.evidence import evidence_of
 
-        own, limit = compared_passages(query_document(claim)), None if tau is None else finite_number("tau", tau)
+        own, limit = compared_passages(query_document(claim)), optional_number("tau", tau)
         with self.contents() as contents:
             sources = source_passages(contents.describe(key).document for key in texts("keys", keys))
         return evidence_of(own, sources, self.settings.tokenizer, self.embedding, limit)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from moverank.indexer.arguments import finite_number, limit, switch, text, whole_number
+from moverank.indexer.arguments import limit, optional_number, switch, text, whole_number
 from moverank.indexer.errors import UsageError
 from moverank.indexer.options import KeepOrder, Progress, SearchOptions, Where, silent
 from moverank.indexer.ranked_texts import QueryText, StoredKey, explained_query, with_vector
@@ -320,7 +320,7 @@ def pair_options(
     most = inf if within is None else limit("the largest distance of a pair", within)
     if k is not None:
         whole_number("k", k)
-    gamma = None if gamma is None else finite_number("gamma", gamma)
+    gamma = optional_number("gamma", gamma)
     rank, gamma = distance_of(rank, gamma, own)
     return SearchOptions(rank=rank, gamma=gamma, where=where), most
 

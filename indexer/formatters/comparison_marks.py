@@ -143,15 +143,15 @@ def carried_pairs(
 
 
 def evidence_verdict(evidence: "Evidence") -> str:
-    """Return the covered share, and what is proven about it, in words."""
+    """Return the covered share, and what is proven about it, in a sentence."""
     count = len(evidence.sources)
     covered = f"{evidence.covered_units:,} of {evidence.units:,} units ({percentage(evidence.covered)}) are covered"
     proof = "certified: nothing covers more" if evidence.certified else "not certified"
-    return f"{covered} by {count} source{'s' * (count > 1)} within {evidence.tau:.3f}; {proof}"
+    return f"{covered} by {count} source{'s' * (count > 1)} within {evidence.tau:.3f}; {proof}."
 
 
 def changes_verdict(changes: "TextChanges") -> str:
-    """Return how many units have which state, and what is proven about it, in words."""
+    """Return how many units have which state, and what is proven about it, in a sentence."""
     counted = ", ".join(f"{count:,} {state}" for state, count in changes.counts.items())
     proof = "certified: nothing carries more of what differs" if changes.certified else "not certified"
-    return f"units: {counted}; {percentage(changes.carried)} carried within {changes.tau:.3f}; {proof}"
+    return f"Units: {counted}; {percentage(changes.carried)} carried within {changes.tau:.3f}; {proof}."

@@ -13,7 +13,7 @@ from moverank.indexer.formatters.comparison_marks import (
     evidence_sides,
     evidence_verdict,
 )
-from moverank.indexer.formatters.html_page import SERVER_STYLE
+from moverank.indexer.formatters.html_page import page_like_servers
 from moverank.indexer.formatters.sentences import percentage
 
 if TYPE_CHECKING:  # they would import numpy
@@ -38,7 +38,7 @@ LEGEND = {
 def evidence_page(evidence: "Evidence", claim: Document, sources: Mapping[str, Document]) -> str:
     """Return a page with a claim and its sources, by key; what is covered leads to where it is found."""
     sides = evidence_sides(evidence, claim, sources)
-    verdict = f"{evidence_verdict(evidence)}. What is covered need not be true"
+    verdict = f"{evidence_verdict(evidence)} What is covered need not be true."
     return _page(f"Evidence for {claim.key or 'a claim'}", verdict, sides, _shares(evidence, sides[0]))
 
 
@@ -52,28 +52,11 @@ def _page(title: str, verdict: str, sides: Sequence[Side], more: str) -> str:
     flows = sorted({flow for side in sides for mark in side.marks if (flow := mark.flow) is not None})[:_MOST_LIT]
     lit = "{ background: var(--accent); color: var(--on-accent); }"
     rules = "\n".join(f"body:has(.f{flow}:is(:hover, :focus, :target)) .f{flow} {lit}" for flow in flows)
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{escape(title)}</title>
-<style>
-{SERVER_STYLE.read_text(encoding="utf-8")}
-{rules}
-</style>
-</head>
-<body>
-<main>
-<h1 dir="auto">{escape(title)}</h1>
-<p class="verdict">{escape(verdict[:1].upper() + verdict[1:])}.</p>
+    content = f"""<h1 dir="auto">{escape(title)}</h1>
+<p class="verdict">{escape(verdict)}</p>
 {comparison_columns(sides)}
-{more}
-</main>
-</body>
-</html>
-"""
+{more}"""
+    return page_like_servers(title, content, f"{rules}\n" if rules else "")
 
 
 def comparison_columns(sides: Sequence[Side]) -> str:

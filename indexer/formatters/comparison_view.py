@@ -58,15 +58,11 @@ def evidence_view(
         if pairs := carried_pairs(sentence.carried, side, by_key):
             shown = ",  ".join(f"{isolated(own)} ← {isolated(other)} {cost:.2f}" for own, other, cost in pairs)
             lines.append(Padding(Text(shown, style="dim"), _INDENT, expand=False))
-    return Group(*lines, Text(f"{_sentence(evidence_verdict(evidence))}.", style="dim"))
+    return Group(*lines, Text(evidence_verdict(evidence), style="dim"))
 
 
 def _within(span: Span, outer: Span) -> Span:
     return Span(span.part, span.start - outer.start, span.end - outer.start)
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _shown(text: str, kind: str, *, colour: bool) -> Text:
@@ -96,7 +92,7 @@ def changes_view(changes: "TextChanges", old: Document, new: Document) -> Render
     for part, text in news.items():
         shown[part].append(("", text[done[part] :]))
     lines = [_around_changes(pieces) for pieces in shown.values()]
-    return Group(*lines, Text(f"{_sentence(changes_verdict(changes))}.", style="dim"))
+    return Group(*lines, Text(changes_verdict(changes), style="dim"))
 
 
 def _around_changes(found: Sequence[tuple[str, str]]) -> Text:

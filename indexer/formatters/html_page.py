@@ -28,7 +28,7 @@ path { opacity: .85 }
 """
 
 
-SERVER_STYLE = Path(__file__).parents[1] / "server" / "pages" / "static" / "style.css"
+_SERVER_STYLE = Path(__file__).parents[1] / "server" / "pages" / "static" / "style.css"
 """A page shows hits as the server's pages do."""
 
 
@@ -39,19 +39,24 @@ def ranking_page(answers: Sequence[tuple[str, Ranking]]) -> str:
     """
     title = answers[0][0] if len(answers) == 1 else f"{len(answers):,} queries"
     sections = "\n".join(_section(query, ranking) for query, ranking in answers)
+    return page_like_servers(title[:_TITLE], sections)
+
+
+def page_like_servers(title: str, content: str, rules: str = "") -> str:
+    """Return a page with HTML `content`, in the style of the server's pages, and with further `rules` of CSS."""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>{escape(title[:_TITLE])}</title>
+<title>{escape(title)}</title>
 <style>
-{SERVER_STYLE.read_text(encoding="utf-8")}</style>
+{_SERVER_STYLE.read_text(encoding="utf-8")}{rules}</style>
 </head>
 <body>
 <main>
-{sections}
+{content}
 </main>
 </body>
 </html>

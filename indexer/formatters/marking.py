@@ -1,6 +1,6 @@
 """Marks the words of a text that are in the query, or near to a word of the query, by the highlights of a hit."""
 
-from collections.abc import Iterable, KeysView, Sequence
+from collections.abc import Iterable, KeysView, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -72,23 +72,27 @@ def is_same(one: Highlight) -> bool:
 
 def as_written(explanation: "Explanation", source: Document, target: Document) -> "Explanation":
     """Return an explanation whose flows have the words as both documents first write them."""
+    own, other = _texts_by_part(source), _texts_by_part(target)
     flows = (
         replace(
             flow,
-            source=_written(source, flow.source_spans, flow.source),
-            target=_written(target, flow.target_spans, flow.target),
+            source=_written(own, flow.source_spans, flow.source),
+            target=_written(other, flow.target_spans, flow.target),
         )
         for flow in explanation.flows
     )
     return replace(explanation, flows=tuple(flows))
 
 
-def _written(document: Document, spans: Sequence[Span], word: str) -> str:
+def _texts_by_part(document: Document) -> dict[int | None, str]:
+    return dict[int | None, str](enumerate(part.text for part in document.parts)) | {None: document.title}
+
+
+def _written(texts: Mapping[int | None, str], spans: Sequence[Span], word: str) -> str:
     """Return the text at the first of some places of a `word`, the word itself if there are none."""
     if not spans:
         return word
     first = spans[0]
-    texts = dict[int | None, str](enumerate(part.text for part in document.parts)) | {None: document.title}
     return texts.get(first.part, "")[first.start : first.end] or word  # the document may have changed since
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.arguments import finite_number, items, place, shown, whole_number
+from moverank.indexer.arguments import items, optional_number, place, shown, whole_number
 from moverank.indexer.documents import TITLE_WEIGHT, Document
 from moverank.indexer.errors import UsageError
 from moverank.indexer.options import SearchOptions
@@ -229,7 +229,8 @@ class Reranker:
         some = [sources] if isinstance(sources, str | Document) else sources
         documents = candidate_documents(some if isinstance(some, Mapping) else list(items("sources", some)))
         own = compared_passages(document_of_text(claim, "the claim"))
-        return evidence_of(own, source_passages(documents), self._tokenizer, self._embedding, _limit(tau))
+        given = source_passages(documents)
+        return evidence_of(own, given, self._tokenizer, self._embedding, optional_number("tau", tau))
 
     def changes(self, old: Text, new: Text, tau: float | None = None) -> TextChanges:
         """Return the changes between two versions of a text: what is kept, moved, changed, new and dropped.
@@ -238,7 +239,7 @@ class Reranker:
         """
         before = compared_passages(document_of_text(old, "the old version"))
         after = compared_passages(document_of_text(new, "the new version"))
-        return changes_of(before, after, self._tokenizer, self._embedding, _limit(tau))
+        return changes_of(before, after, self._tokenizer, self._embedding, optional_number("tau", tau))
 
     def _task(
         self,
@@ -327,11 +328,6 @@ def compare(
     """
     made = Reranker(vectors, **options) if isinstance(vectors, Embedding) else Reranker.load(vectors, **options)
     return made.evidence(claim, sources, tau)
-
-
-def _limit(tau: object) -> float | None:
-    """Return the limit of costs as a number; UsageError for anything else."""
-    return None if tau is None else finite_number("tau", tau)
 
 
 def _with_words(pool: Texts) -> Texts:

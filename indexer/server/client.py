@@ -7,7 +7,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from moverank.indexer.arguments import finite_number, texts
+from moverank.indexer.arguments import optional_number, texts
 from moverank.indexer.errors import CollectionError, IndexerError, QueryVectorError, UnknownKey, UsageError
 from moverank.indexer.options import SearchOptions
 from moverank.rerank.errors import NoKnownWords, OutOfTime, RerankError
@@ -103,15 +103,15 @@ class RemoteCollection:
         if isinstance(sources, Mapping):
             raise UsageError("sources must be a list: their keys are their indices")
         some = [sources] if isinstance(sources, str) or not isinstance(sources, Iterable) else sources
-        texts_of = [_text(one) for one in some]
-        body = {"claim": _text(claim), "sources": texts_of, "keys": texts("keys", keys), "tau": _limit(tau)}
+        given = {"sources": [_text(one) for one in some], "keys": texts("keys", keys)}
+        body = {"claim": _text(claim), "tau": optional_number("tau", tau), **given}
         return self._read(Evidence.from_dict, self._post("compare", body))
 
     def changes(self, old: "QueryText", new: "QueryText", tau: float | None = None) -> "TextChanges":
         """Return the changes between two versions of a text; see `Reranker.changes`."""
         from moverank.rerank.distance.text_changes import TextChanges
 
-        body = {"old": _text(old), "new": _text(new), "tau": _limit(tau)}
+        body = {"old": _text(old), "new": _text(new), "tau": optional_number("tau", tau)}
         return self._read(TextChanges.from_dict, self._post("changes", body))
 
     @staticmethod
@@ -180,10 +180,6 @@ def _text(query: "QueryText") -> str | dict[str, Any]:
 
     record = record_of(query_document(query))
     return {name: record[name] for name in ("key", "title", "parts", "title_counts", "vector") if name in record}
-
-
-def _limit(tau: object) -> float | None:
-    return None if tau is None else finite_number("tau", tau)
 
 
 def _body(options: SearchOptions) -> dict[str, Any]:

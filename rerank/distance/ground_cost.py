@@ -15,9 +15,10 @@ UNIT_ROUNDOFF = float(np.finfo(np.float32).eps) / 2
 _BLOCK_BYTES = 64 * 2**20
 _PORTION = 1 << 30  # multiplications between two checks of the time: some hundredths of a second
 _SAMPLE = 2000
-_EMBEDDINGS = 8
-_MEANS: dict[str, tuple[float, NDArray[np.float64]]] = {}  # see `_means`, by fingerprint, of a few embeddings
 """Number of rows of an embedding that stand for all of its words."""
+_EMBEDDINGS = 8
+_MEANS: dict[str, tuple[float, NDArray[np.float64]]] = {}
+"""The results of `_means` for a few embeddings, by fingerprint."""
 
 
 def exact_cost(sources: NDArray[np.float32], targets: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from moverank.indexer.formatters.comparison_marks import (
 from moverank.indexer.formatters.comparison_page import comparison_columns, sentence_rows
 from moverank.indexer.server.pages.rendering import PageValues, error_page, page_about, rendered
 from moverank.indexer.server.pages.search_page import chosen_collection
-from moverank.indexer.server.pages.typed_form import TypedForm, posted_form
+from moverank.indexer.server.pages.typed_form import TypedForm, posted_form, typed_number
 from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.search_api import ThisServer
 from moverank.indexer.server.served import State
@@ -47,7 +47,7 @@ async def compare_page(request: Request, state: ThisServer) -> HTMLResponse:
         served = chosen_collection(state, form)
         values["name"] = served.name
         texts = _typed(form, "claim", "the first text"), _typed(form, "source", "the second text")
-        tau = _limit(form.one("tau"))
+        tau = typed_number("the largest cost", form.one("tau")) if form.one("tau") else None
 
         def work(view: State, _: Task) -> PageValues:
             reranker = view.reranker(None, None)
@@ -67,7 +67,7 @@ async def compare_page(request: Request, state: ThisServer) -> HTMLResponse:
 
 def _shown(verdict: str, columns: str, sentences: list[tuple[str, int, str]]) -> PageValues:
     """Return what the page shows; `columns` are HTML."""
-    return {"verdict": f"{verdict[:1].upper()}{verdict[1:]}.", "columns": columns, "sentences": sentences}
+    return {"verdict": verdict, "columns": columns, "sentences": sentences}
 
 
 def _typed(form: TypedForm, field: str, name: str) -> Document:
@@ -79,16 +79,3 @@ def _typed(form: TypedForm, field: str, name: str) -> Document:
         most = f"at most {_MOST_CHARACTERS:,} are shown on a page; the API takes more"
         raise HttpProblem(413, f"{name} has {len(text):,} characters: {most}")
     return Document(field, parts=(Part(text),))
-
-
-def _limit(typed: str) -> float | None:
-    """Return the limit of costs that was typed, None if none was; UsageError if it is no number of 0 or more."""
-    if not typed:
-        return None
-    try:
-        tau = float(typed)
-    except ValueError:
-        tau = -1.0
-    if not 0 <= tau < float("inf"):
-        raise UsageError(f"the largest cost must be a number of 0 or more, not {typed[:40]!r}")
-    return tau

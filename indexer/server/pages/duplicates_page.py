@@ -3,12 +3,12 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from moverank.indexer.errors import IndexerError, UsageError
+from moverank.indexer.errors import IndexerError
 from moverank.indexer.options import KeepOrder, SearchOptions
 from moverank.indexer.search.deduplication import Deduplication, Duplicate
 from moverank.indexer.server.pages.rendering import PageValues, error_page, page_about
 from moverank.indexer.server.pages.search_page import chosen_collection, cut_title, number_or_dash
-from moverank.indexer.server.pages.typed_form import TypedForm
+from moverank.indexer.server.pages.typed_form import TypedForm, typed_number
 from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.search_api import ThisServer
 from moverank.indexer.server.served import State
@@ -30,7 +30,7 @@ async def duplicates_page(state: ThisServer, request: Request) -> HTMLResponse:
     try:
         served = chosen_collection(state, form)
         values["name"] = served.name
-        within = _distance(typed or _WITHIN)
+        within = typed_number("the distance", typed or _WITHIN)
 
         def work(view: State, task: Task) -> PageValues:
             if not typed:
@@ -65,17 +65,6 @@ class _Clock:
                 f"this takes longer than a request may: {done:,}{of_all} {unit} are compared; {self._again}"
                 "choose fewer documents by a filter",
             )
-
-
-def _distance(typed: str) -> float:
-    """Return the distance that was typed; UsageError if it is none."""
-    try:
-        within = float(typed)
-    except ValueError:
-        within = -1.0
-    if not 0 <= within < float("inf"):
-        raise UsageError(f"the distance must be a number of 0 or more, not {typed[:40]!r}")
-    return within
 
 
 def _shown(found: Deduplication) -> PageValues:

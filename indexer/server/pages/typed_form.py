@@ -135,6 +135,17 @@ def _whole(what: str, typed: str) -> int | None:
     return int(typed[:20])
 
 
+def typed_number(what: str, typed: str) -> float:
+    """Return a number that was typed, 0 or more; UsageError if it is none."""
+    try:
+        number = float(typed)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise UsageError(f"{what} must be a number of 0 or more, not {typed[:40]!r}")
+    return number
+
+
 async def posted_form(request: Request) -> TypedForm:
     """Return the form in the body of a request; HttpProblem 400 if it is no form, 413 if it is too long."""
     most = request.app.state.moverank.limits.characters
