@@ -1,7 +1,7 @@
 """Checks of arguments at the library's entry: one sentence says what is wrong with a value's type or range."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from math import inf
 from numbers import Integral, Real
@@ -93,6 +93,13 @@ def items(name: str, value: object) -> Iterable[Any]:
             return value  # type: ignore[return-value]
     remedy = ": put it into a list" if isinstance(value, str) else ""
     raise UsageError(f"{name} must be a list, not {shown(value)}{remedy}")
+
+
+def one_or_more(name: str, value: object) -> list[Any]:
+    """Return a list of a single thing, or of those of an iterable; UsageError for a dict, whose keys would be lost."""
+    if isinstance(value, Mapping):
+        raise UsageError(f"{name} must be a list: their keys are their indices")
+    return [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
 
 
 def texts(name: str, value: object) -> list[str]:

@@ -7,7 +7,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from moverank.indexer.arguments import LARGEST, items, optional_number, switch, texts, whole_number
+from moverank.indexer.arguments import LARGEST, items, one_or_more, optional_number, switch, texts, whole_number
 from moverank.indexer.contents.contents import Contents
 from moverank.indexer.contents.summary import StoredDocuments
 from moverank.indexer.documents import Changes, Document, Event, Rejection
@@ -605,17 +605,27 @@ class Collection(Face, StoredDocuments):
         options = SearchOptions(rank=rank, gamma=gamma, full=full, highlight=highlight, passage=passage)
         return self._states.run(lambda state: state.searcher.rerank(query, keys, k, scores, options))
 
-    def compare(self, claim: QueryText, keys: Iterable[str], tau: float | None = None) -> "Evidence":
-        """Return what stored documents cover of a claim, a text or a `Document`; see `Reranker.evidence`.
+    def compare(
+        self,
+        claim: QueryText,
+        keys: Iterable[str] = (),
+        tau: float | None = None,
+        *,
+        sources: "QueryText | Iterable[QueryText]" = (),
+    ) -> "Evidence":
+        """Return what `sources` and stored documents cover of a claim, a text or a `Document`; see `Reranker.evidence`.
 
-        Raises UnknownKey for a key without a document, UsageError for one that is given twice.
+        Each source, a text or a `Document`, has its index as the key. Raises UnknownKey for a key without a document,
+        UsageError for one that two have.
         """
         from moverank.rerank.distance.evidence import evidence_of
 
         own, limit = compared_passages(query_document(claim)), optional_number("tau", tau)
+        given = map(query_document, one_or_more("sources", sources))
+        some = [replace(document, key=str(i)) for i, document in enumerate(given)]
         with self.contents() as contents:
-            sources = source_passages(contents.describe(key).document for key in texts("keys", keys))
-        return evidence_of(own, sources, self.settings.tokenizer, self.embedding, limit)
+            some += [contents.describe(key).document for key in texts("keys", keys)]
+        return evidence_of(own, source_passages(some), self.settings.tokenizer, self.embedding, limit)
 
     def rerank_many(
         self,

@@ -7,7 +7,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from moverank.indexer.arguments import optional_number, texts
+from moverank.indexer.arguments import one_or_more, optional_number, texts
 from moverank.indexer.errors import CollectionError, IndexerError, QueryVectorError, UnknownKey, UsageError
 from moverank.indexer.options import SearchOptions
 from moverank.rerank.errors import NoKnownWords, OutOfTime, RerankError
@@ -94,16 +94,10 @@ class RemoteCollection:
         *,
         sources: "QueryText | Iterable[QueryText]" = (),
     ) -> "Evidence":
-        """Return what stored documents, and `sources`, cover of a claim; see `Collection.compare`.
-
-        A source is a text or a `Document`, with its index as the key.
-        """
+        """Return what stored documents, and `sources`, cover of a claim; see `Collection.compare`."""
         from moverank.rerank.distance.evidence import Evidence
 
-        if isinstance(sources, Mapping):
-            raise UsageError("sources must be a list: their keys are their indices")
-        some = [sources] if isinstance(sources, str) or not isinstance(sources, Iterable) else sources
-        given = {"sources": [_text(one) for one in some], "keys": texts("keys", keys)}
+        given = {"sources": [_text(one) for one in one_or_more("sources", sources)], "keys": texts("keys", keys)}
         body = {"claim": _text(claim), "tau": optional_number("tau", tau), **given}
         return self._read(Evidence.from_dict, self._post("compare", body))
 

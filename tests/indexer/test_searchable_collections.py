@@ -51,6 +51,8 @@ OPTIONS: dict[str, Any] = {
     "budget": 60.0,
     "stop": lambda: False,
     "most_characters": 1_000_000,
+    "highlight": True,
+    "passage": 2,
 }
 """A value of each option that is not the default."""
 
@@ -115,7 +117,8 @@ def _check_same(found: Ranking, expected: Ranking) -> None:
         assert values == pytest.approx(own, abs=1e-6, nan_ok=True)
     for name in ("flows", "text"):
         assert [bool(getattr(hit, name)) for hit in found.hits] == [bool(getattr(hit, name)) for hit in expected.hits]
-    assert [hit.percentile for hit in found.hits] == [hit.percentile for hit in expected.hits]
+    for name in ("percentile", "highlights", "passage"):
+        assert [getattr(hit, name) for hit in found.hits] == [getattr(hit, name) for hit in expected.hits]
     assert (found.certified, found.scope, found.problem) == (expected.certified, expected.scope, expected.problem)
 
 

@@ -100,6 +100,7 @@ def test_compare_takes_vectors_of_an_embedding_a_file_and_a_collection(tmp_path:
             collection.compare("ant", [])
         with pytest.raises(UsageError, match="2 sources have the key 'a'"):
             collection.compare("ant", ["a", "b", "a"])
+        assert collection.compare("ant cat dog", ["b"], 0.5, sources="ant bee").sources == ("0", "b")
         with pytest.raises(UsageError, match="keys"):
             collection.compare("ant", "a")
     sources = {"a": {"title": "ant", "text": "a bee"}, "b": "cat"}

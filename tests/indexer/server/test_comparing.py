@@ -1,5 +1,6 @@
 """Comparisons over HTTP are those of the library, also through the client."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,14 @@ def test_the_client_returns_the_same(server: RunningServer, pets: Path) -> None:
     assert remote.compare(CLAIM, sources=document) == reranker.evidence(CLAIM, [document])
     assert remote.compare("dog", sources="A dog") == reranker.evidence("dog", "A dog")
     with Collection.open(pets) as collection:
-        assert remote.compare(CLAIM, ["t1", "t2"], 0.5) == collection.compare(CLAIM, ["t1", "t2"], 0.5)
+        some: list[tuple[list[str], Any]] = [
+            (["t1", "t2"], ()),
+            ([], "A dog"),
+            (["t1"], ["A dog", replace(document, key="t1")]),
+        ]
+        for keys, sources in some:
+            found = remote.compare(CLAIM, keys, 0.5, sources=sources)
+            assert found == collection.compare(CLAIM, keys, 0.5, sources=sources)
     assert remote.changes(CLAIM, document) == reranker.changes(CLAIM, document)
     with pytest.raises(UnknownKey):
         remote.compare(CLAIM, keys=["gone"])
@@ -58,9 +66,13 @@ def test_the_client_returns_the_same(server: RunningServer, pets: Path) -> None:
         ({"sources": "dog", "tau": float("nan")}, "tau must be a number of 0 or more"),
     ],
 )
-def test_the_client_refuses_what_the_library_does(server: RunningServer, arguments: Any, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        RemoteCollection(server.url, "pets", None).compare(CLAIM, **arguments)
+def test_the_client_refuses_what_the_library_does(
+    server: RunningServer, pets: Path, arguments: Any, message: str
+) -> None:
+    with Collection.open(pets) as collection:
+        for one in (collection, RemoteCollection(server.url, "pets", None)):
+            with pytest.raises(UsageError, match=message):
+                one.compare(CLAIM, **arguments)
     if "tau" in arguments:
         with pytest.raises(UsageError, match=message):
             RemoteCollection(server.url, "pets", None).changes(CLAIM, CLAIM, arguments["tau"])
