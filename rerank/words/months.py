@@ -24,3 +24,10 @@ def months_of(language: str) -> dict[str, int]:
     code = language if language in _NAMES else "en"
     names = {name: i for some in (_NAMES, _SHORT) for i, name in enumerate(some.get(code, "").split(), start=1)}
     return names | _OTHERS.get(code, {}) | {name.upper(): i for name, i in names.items() if len(name) > 3}
+
+
+def month_pattern(language: str) -> str:
+    """Return the pattern of a month's name in a language; only a short one has a point: the other ends a sentence."""
+    whole = {name.casefold() for names in _NAMES.values() for name in names.split()}
+    names = sorted(months_of(language), key=len, reverse=True)
+    return "|".join(rf"{name}\b" if name.casefold() in whole else rf"{name}\b\.?" for name in names)

@@ -21,7 +21,7 @@ from moverank.rerank.words.measures import (
     measure_of,
     money_of,
 )
-from moverank.rerank.words.months import months_of
+from moverank.rerank.words.months import month_pattern, months_of
 from moverank.rerank.words.negations import NEGATIONS, NO_NEGATIONS
 from moverank.rerank.words.tokenizer import Tokenizer
 
@@ -120,14 +120,14 @@ def _typed(text: str, language: str) -> Iterator[Unit]:
 @cache
 def _pattern(language: str) -> re.Pattern[str]:
     """Return the pattern of everything that may begin a typed unit, dates first."""
-    month = "|".join(sorted(months_of(language), key=len, reverse=True)) or "(?!)"
+    month = month_pattern(language)
     ordinal, gap = r"(?:st|nd|rd|th|\.|\u00ba)?", r"(?=\s)[^\S\n]*+\n?+[^\S\n]*+"  # at most one end of a line
     dates = (
         r"(?P<y1>\d{4})-(?P<m1>\d\d)-(?P<d1>\d\d)(?!\w)",
         r"(?P<d2>\d{1,2})\.\s?(?P<m2>\d{1,2})\.\s?(?P<y2>\d{4})(?!\w)",
-        rf"(?P<d3>\d{{1,2}}){ordinal}{gap}(?:(?:of|de){gap})?(?P<m3>{month})\b\.?(?:,?{gap}(?:del?{gap})?(?P<y3>\d{{4}})(?!\w))?",
-        rf"(?P<m4>{month})\b\.?{gap}(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?![\w.]?\d)(?!\w)(?:,?{gap}(?P<y4>\d{{4}})(?!\w))?",
-        rf"(?P<m5>{month})\b\.?,?{gap}(?:del?{gap})?(?P<y5>\d{{4}})(?!\w)",
+        rf"(?P<d3>\d{{1,2}}){ordinal}{gap}(?:(?:of|de){gap})?(?P<m3>{month})(?:,?{gap}(?:del?{gap})?(?P<y3>\d{{4}})(?!\w))?",
+        rf"(?P<m4>{month}){gap}(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?![\w.]?\d)(?!\w)(?:,?{gap}(?P<y4>\d{{4}})(?!\w))?",
+        rf"(?P<m5>{month}),?{gap}(?:del?{gap})?(?P<y5>\d{{4}})(?!\w)",
     )
     group, point = (r".\u00a0\u2009\u202f", ",") if language in COMMA_LANGUAGES else (r",\u00a0\u2009\u202f", r"\.")
     other = r"|\.(?:\d{1,2}|\d{4,})(?!\d)" if language in COMMA_LANGUAGES else ""
@@ -153,7 +153,7 @@ def _date(found: re.Match[str]) -> Unit | None:
     number = next(i for i in "12345" if parts[f"m{i}"])
     month, day, year = parts[f"m{number}"], parts.get(f"d{number}"), parts[f"y{number}"]
     months = months_of_all()
-    in_year = int(month) if month.isdecimal() else months[month]
+    in_year = int(month) if month.isdecimal() else months[month.removesuffix(".")]
     if not 1 <= in_year <= 12 or (day is not None and not 1 <= int(day) <= 31):
         return None
     value = f"{int(year):04}-{in_year:02}" if year else f"--{in_year:02}"

@@ -136,6 +136,7 @@ def test_symbols_have_their_case_and_end_a_word() -> None:
         ("12th of March, 2020", "2020-03-12"),
         ("March 12, 2020", "2020-03-12"),
         ("Mar. 12th 2020", "2020-03-12"),
+        ("12 Sept. 2020", "2020-09-12"),
         ("12.03.2020", "2020-03-12"),
         ("March 2020", "2020-03"),
         ("12 March", "--03-12"),
@@ -156,6 +157,8 @@ def test_what_is_no_date() -> None:
     assert _typed("2020 patients") == [("date", "2020")]
     assert _typed("2020 mg") == [("quantity", "101/50 g")]
     assert _typed("you may 5 times") == [("number", "5")]
+    assert _typed("It ended in May. 12 people came.") == [("number", "12")]
+    assert _typed("It ended on 12 March. 2020 patients came.") == [("date", "--03-12"), ("date", "2020")]
 
 
 @given(st.dates(date(1500, 1, 1), date(2099, 12, 31)))
