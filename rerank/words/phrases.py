@@ -54,9 +54,9 @@ class Phrases:
         last = 0
         for start in [i for i, begin in enumerate(pairwise(words)) if begin in self._sizes]:
             for size in self._sizes[words[start], words[start + 1]] if start >= last else ():
-                phrase = JOINT.join(words[start : start + size])
-                if phrase in self._phrases:
-                    last = start + size
+                own = words[start : start + size]  # fewer at the end
+                if (phrase := JOINT.join(own)) in self._phrases:
+                    last = start + len(own)
                     yield start, last, phrase
                     break
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from moverank import Embedding
@@ -96,6 +96,7 @@ def _longest_first(words: list[str], phrases: list[str]) -> list[str]:
 
 
 @given(TEXTS, PHRASES)
+@example("a b b", ["b_b", "b_b_a"])  # a longer phrase would begin at the end
 def test_words_are_those_of_a_pattern(text: str, phrases: list[str]) -> None:
     plain, tokenizer = Tokenizer(language="fr"), tokenizer_of("none", "fr", phrases=phrases)
     assert tokenizer.words(text) == _longest_first(plain.words(text), phrases)
