@@ -63,9 +63,11 @@ _TABLE = {
 }
 _AFFINE = {"\u00b0F": (Fraction(5, 9), Fraction(-32)), "\u00b0C": (Fraction(1), Fraction(0))}
 _RAISED = "\u00b2\u00b3\u00b9\u2070-\u2079"
+_PARTS, _LENGTH = 8, 60  # of the rest of a unit, and the characters of a part; limits keep the time linear
 _TAIL = (  # powers and other units: `m2`, `m/s^2`, `m s-1`, `mg/kg/day`
-    rf"(?P<tail>(?:(?:[23]|[-\u2212]1)(?!\w))?(?:[/\u00b7\u22c5]\w++|\^[-\u2212]?\d++|\u207b?[{_RAISED}]++|"
-    rf"[ \u00a0]?(?:kg|mol|min|[mglLshdK])[-\u2212\u207b][1-4\u00b9\u00b2\u00b3](?!\w))*+(?:[/^][^\s,;]++)?+)"
+    rf"(?P<tail>(?:(?:[23]|[-\u2212]1)(?!\w))?(?:[/\u00b7\u22c5]\w{{1,{_LENGTH}}}+|\^[-\u2212]?\d{{1,{_LENGTH}}}+|"
+    rf"\u207b?[{_RAISED}]{{1,{_LENGTH}}}+|[ \u00a0]?(?:kg|mol|min|[mglLshdK])[-\u2212\u207b][1-4\u00b9\u00b2\u00b3](?!\w))"
+    rf"{{0,{_PARTS}}}+(?:[/^][^\s,;]{{1,{_LENGTH}}}+)?+)"
 )
 _AFTER = re.compile(
     rf"[ \t\u00a0\u2009\u202f-]?\n?(?P<unit>per ?cent|%|\u2030|[\u00b0\u00ba] ?[CF]|[^\W\d_{_RAISED}]+|"

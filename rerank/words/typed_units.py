@@ -50,6 +50,14 @@ class Unit:
 
 _GROUPS = 12  # of digits in a number, and parts of a version; a limit keeps the time linear
 _DIGITS = 1000  # of a number whose value is computed; Python writes no number of more than 4300
+_MINUS = r"\-\u2212\u2013"
+_NO_RANGE = (  # before a minus: not as in `3-5`, `5%-7%`, `3.-5. May`, `5'-3'`, `+/-5`, or among other dashes
+    rf"(?<![\w)\]}}%\u2030\u00b0+{_MINUS}\u2010\u2011\u2014{''.join(CURRENCIES)}])"
+    r"(?<!\w[.'\"\u2018-\u201f\u2032\u2033])(?<!\+/)"
+)
+_SPACED = (  # `10 000`: digits after a space that begin with 0 are no number of their own
+    rf"(?=\d{{1,3}}(?: \d{{3}}){{0,{_GROUPS - 1}}} 0\d\d(?!\d))[1-9]\d{{0,2}}(?: \d{{3}}){{1,{_GROUPS}}}(?!\d)"
+)
 _EXPONENT = 2  # digits of an exponent in a number whose value is computed
 _PORTION = 2000  # words, or characters with numbers, between two checks of the time
 _SCALES = 3  # words such as `million` after a number
@@ -133,8 +141,8 @@ def _pattern(language: str) -> re.Pattern[str]:
     other = r"|\.(?:\d{1,2}|\d{4,})(?!\d)" if language in COMMA_LANGUAGES else ""
     signs = "".join(CURRENCIES)
     number = (
-        rf"(?<!\w[{signs}])(?P<sign>(?<![^\s(\[])[-\u2212])?(?:(?P<money>[A-Z]{{0,3}}[{signs}])\s?)?"
-        rf"(?:(?P<whole>\d{{1,3}}(?:[{group}]\d{{3}}){{1,{_GROUPS}}}(?!\d)|\d+)(?P<rest>(?:{point}\d+{other})?)|(?P<dot>\.\d+))"
+        rf"(?<!\w[{signs}])(?P<sign>{_NO_RANGE}[{_MINUS}])?(?:(?P<money>[A-Z]{{0,3}}[{signs}])\s?)?"
+        rf"(?:(?P<whole>\d{{1,3}}(?:[{group}]\d{{3}}){{1,{_GROUPS}}}(?!\d)|{_SPACED}|\d+)(?P<rest>(?:{point}\d+{other})?)|(?P<dot>\.\d+))"
         rf"(?P<power>(?:[eE][+-]?\d{{1,3}}(?!\w))?)"
     )
     grouped = rf"(?!\d{{1,3}}(?:[{group}]\d{{3}}){{1,{_GROUPS}}}(?![\d.]))"

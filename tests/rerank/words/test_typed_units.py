@@ -50,6 +50,62 @@ def test_numbers_have_their_exact_value(text: str, value: str) -> None:
     assert ("number", value) in _typed(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("r=-0.45", "-9/20"),
+        ("(r:-0.45)", "-9/20"),
+        ("\u201c-45\u201d", "-45"),
+        ('"-45"', "-45"),
+        ("'\u2013.45'", "-9/20"),
+        ("\u201345", "-45"),
+        ("[3;\u221245]", "-45"),
+        ("x,-45", "-45"),
+        ("p<-45", "-45"),
+        ("-10 000", "-10000"),
+    ],
+)
+def test_a_minus_may_stand_after_other_signs(text: str, value: str) -> None:
+    assert _typed(f"so {text}")[-1] == ("number", value)
+    assert _typed(text)[-1] == ("number", value)
+
+
+def test_each_number_has_its_own_minus() -> None:
+    assert _typed("-5/-3") == [("number", "-5"), ("number", "-3")]
+    assert _typed("5 %,-3 %") == [("quantity", "5 %"), ("quantity", "-3 %")]
+    assert _typed("\u201c-5 \u00b0C\u201d to \u2013\u20ac5") == [("quantity", "-5 \u00b0C"), ("quantity", "-5 EUR")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    """3-5 3\u20135 3\u22125 costs--5 x\u2014-5 x\u2013-5 5%-7% 5\u00b0-7\u00b0 5\u20ac-7\u20ac (3)-5 [3]-5 {3}-5 5'-3'
+    5\u2032-3\u2032 5\u2019-3\u2019 3\"-5\" 3.\u20135. +/-5 +-5 1990\u20131995 IL\u20136""".split(),  # noqa: SIM905
+)
+def test_a_dash_in_a_range_is_no_minus(text: str) -> None:
+    assert _typed(text)
+    assert not [value for _, value in _typed(text) if value.startswith("-")]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("10 000", ["10000"]),
+        ("1 234 000", ["1234000"]),
+        ("5 012 345", ["5012345"]),
+        ("1 000 000.5", ["2000001/2"]),
+        ("12 234", ["12", "234"]),
+        ("030 012", ["30", "12"]),
+        ("10 0000", ["10", "0"]),
+        ("1234 000", ["1234", "0"]),
+        ("10  000", ["10", "0"]),
+        ("1/2", ["1", "2"]),
+    ],
+)
+def test_groups_after_a_space_are_of_one_number_if_one_begins_with_0(text: str, values: list[str]) -> None:
+    assert _typed(text) == [("number", value) for value in values]
+    assert _typed(f"{text} km")[-1] == ("quantity", str(1000 * Fraction(values[-1])) + " m")
+
+
 def test_digits_after_a_letter_and_a_hyphen_are_a_name() -> None:
     for text in (
         "COVID-19",
@@ -103,6 +159,7 @@ def test_other_words_are_no_numbers(text: str) -> None:
         (("5 mg/kg/day",), "5 mg/kg/day"),
         (("5 \u00b0C/min",), "5 \u00b0C/min"),
         (("$5/month",), "5 USD/month"),
+        (("5 m/s" + "/kg" * 20,), "5 m/s" + "/kg" * 20),
         (("1.5 GB", "1500 MB"), "1500000000 byte"),
         (("3 mM", "3000 \u00b5M"), "3/1000 mol/l"),
     ],
@@ -284,6 +341,12 @@ def test_a_unit_has_its_key() -> None:
         "twenty-" * 20_000,
         "5" + "a" * 100_000 + "1",
         "5 kg/" * 20_000,
+        "5x/" * 50_000,
+        "$5x/" * 50_000,
+        "5m/" * 50_000 + "5m^2a",
+        "5m\u00b2" + "\u00b2" * 50_000,
+        "1 234 " * 20_000,
+        "1 234 " * 20_000 + "000",
         "not " * 20_000,
     ],
 )
