@@ -189,6 +189,9 @@ def evidence_of(
     return Evidence(sentences, tuple(key for key, _ in sources), limit)
 
 
+_TIE = 1e-9  # of the largest cost: what another unit costs more, so that of equal costs the same unit is chosen
+
+
 class _Sources:
     """The occurrences of units in all sources, numbered from the first to the last, with their sentences."""
 
@@ -249,6 +252,9 @@ class _Claim:
         self._number = {key: i for i, key in enumerate(dict.fromkeys(unit.key for unit in own.units))}
         self._arcs: AllowedArcs = allowed_arcs(list(self._number), list(sources.number), embedding, tau)
         self._starts = np.searchsorted(self._arcs[0], np.arange(len(self._number) + 1))
+        partner = np.array([sources.number.get(key, -1) for key in self._number], np.int64)
+        is_other = partner[self._arcs[0]] != self._arcs[1]
+        self._solved_cost = self._arcs[2] + is_other * _TIE * (self._arcs[2].max(initial=0.0) or 1.0)
         self._masses = np.array([len(places) for places in sources.places], np.int64)
 
     def sentence(self, span: Span, places: Sequence[int]) -> SentenceEvidence:
@@ -260,10 +266,11 @@ class _Claim:
         numbers = sorted(by_unit)
         masses = np.array([len(by_unit[number]) for number in numbers], np.int64)
         slices = [slice(*self._starts[number : number + 2].tolist()) for number in numbers]
-        columns, cost = (np.concatenate([v[:0], *(v[one] for one in slices)]) for v in self._arcs[1:])
+        values = *self._arcs[1:], self._solved_cost
+        columns, cost, solved_cost = (np.concatenate([v[:0], *(v[one] for one in slices)]) for v in values)
         rows = np.repeat(np.arange(len(numbers)), [one.stop - one.start for one in slices])
         used, inverse = np.unique(columns, return_inverse=True)
-        plan = solve_partial(masses, self._masses[used], (rows, inverse), cost)
+        plan = solve_partial(masses, self._masses[used], (rows, inverse), solved_cost)
         flows = [
             (numbers[rows[arc]], int(columns[arc]), mass, float(cost[arc]))
             for arc, mass in zip(plan.arcs.tolist(), plan.mass.tolist(), strict=True)

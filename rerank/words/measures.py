@@ -66,7 +66,8 @@ _RAISED = "\u00b2\u00b3\u00b9\u2070-\u2079"
 _PARTS, _LENGTH = 8, 60  # of the rest of a unit, and the characters of a part; limits keep the time linear
 _TAIL = (  # powers and other units: `m2`, `m/s^2`, `m s-1`, `mg/kg/day`
     rf"(?P<tail>(?:(?:[23]|[-\u2212]1)(?!\w))?(?:[/\u00b7\u22c5]\w{{1,{_LENGTH}}}+|\^[-\u2212]?\d{{1,{_LENGTH}}}+|"
-    rf"\u207b?[{_RAISED}]{{1,{_LENGTH}}}+|[ \u00a0]?(?:kg|mol|min|[mglLshdK])[-\u2212\u207b][1-4\u00b9\u00b2\u00b3](?!\w))"
+    rf"\u207b?[{_RAISED}]{{1,{_LENGTH}}}+|"
+    r"[ \u00a0]?(?:kg|mol|min|[mglLshdK])[-\u2212\u207b][1-4\u00b9\u00b2\u00b3](?!\w))"
     rf"{{0,{_PARTS}}}+(?:[/^][^\s,;]{{1,{_LENGTH}}}+)?+)"
 )
 _AFTER = re.compile(

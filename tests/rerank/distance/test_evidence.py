@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 from scipy.spatial.distance import cdist
@@ -47,6 +48,15 @@ def _may_be_carried(own: Unit, other: Unit, tau: float) -> bool:
         return False
     points = POINTS[[WORDS.index(own.value), WORDS.index(other.value)]].astype(float)
     return float(cdist(points, points)[0, 1]) <= tau
+
+
+_FORBIDDEN = 1000.0
+
+
+def _cost(own: Unit, other: Unit) -> float:
+    if not _may_be_carried(own, other, TAU):
+        return _FORBIDDEN
+    return 0.0 if own.key == other.key or own.kind == "date" else 0.5
 
 
 def _most(claim: Sequence[Unit], sources: Sequence[Unit], tau: float) -> int:
@@ -163,6 +173,37 @@ def test_a_unit_that_is_not_the_same_is_no_part_of_a_run_of_the_same() -> None:
         found = evidence_of([(0, claim)], [("a", [(0, source)])], TOKENIZER, embedding, 0.0)
         assert [(claim[one.span.start : one.span.end], one.same) for one in found.carried] == expected
         assert all(one.cost == 0 for one in found.carried)
+
+
+def test_of_equal_costs_the_same_unit_is_chosen() -> None:
+    embedding = Embedding.of(["ano", "a\u00f1o", "cat", "car"], [[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.5, 0.0]])
+    for claim, source, same in (
+        ("In 2020 cat.", "Ant 5 May 2020. In 2020 cat.", 2),
+        ("In 2020 cat.", "In 2020 cat. Ant 5 May 2020.", 2),
+        ("In 2020 or May 2020.", "On 5 May 2020, in May 2020, in 2020.", 2),
+        ("In 2020 or 2020.", "On 5 May 2020, in 2020, on 6 May 2020.", 1),
+        ("ano", "a\u00f1o. ano.", 1),
+        ("a\u00f1o ano", "Ano. A\u00f1o.", 2),
+        ("ano car", "a\u00f1o cat. ano.", 1),
+    ):
+        found = evidence_of([(0, claim)], [("a", [(0, source)])], TOKENIZER, embedding, 0.6)
+        assert found.covered == 1.0
+        assert found.certified
+        assert sum(one.units for one in found.carried if one.same) == same
+        assert {one.cost for one in found.carried} <= {0.0, 0.5}, "the true cost is reported"
+
+
+@given(_TEXTS, _TEXTS)
+def test_the_total_cost_is_the_least_of_all_plans_that_cover_most(claim: str, source: str) -> None:
+    claim = claim.replace(".", ",")
+    own, others = units_of(claim, TOKENIZER), units_of(source, TOKENIZER)
+    if not own:
+        return
+    cost = np.array([[_cost(one, other) for other in others] for one in own]).reshape(len(own), len(others))
+    least = cost[linear_sum_assignment(cost)]
+    assert sum(one.units * one.cost for one in _evidence(claim, source).carried) == pytest.approx(
+        least[least < _FORBIDDEN].sum()
+    )
 
 
 def test_as_few_sentences_of_the_sources_as_possible_are_used() -> None:
