@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # only the methods that need these import them: every command
     from moverank.indexer.watching.matching import Matcher, WatchPool
     from moverank.indexer.watching.watches import Watch
     from moverank.rerank.distance.evidence import Evidence
+    from moverank.rerank.distance.text_changes import TextChanges
     from moverank.rerank.ranking import Ranking
     from moverank.rerank.words.detection import Detected
     from moverank.rerank.words.embedding import Embedding
@@ -626,6 +627,13 @@ class Collection(Face, StoredDocuments):
         with self.contents() as contents:
             some += [contents.describe(key).document for key in texts("keys", keys)]
         return evidence_of(own, source_passages(some), self.settings.tokenizer, self.embedding, limit)
+
+    def changes(self, old: QueryText, new: QueryText, tau: float | None = None) -> "TextChanges":
+        """Return the changes between two versions, texts or a `Document` each; see `Reranker.changes`."""
+        from moverank.rerank.distance.text_changes import changes_of
+
+        before, after = (compared_passages(query_document(text)) for text in (old, new))
+        return changes_of(before, after, self.settings.tokenizer, self.embedding, optional_number("tau", tau))
 
     def rerank_many(
         self,

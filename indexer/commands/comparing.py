@@ -108,7 +108,7 @@ def _opened(
     from moverank.indexer.errors import NoCollection
     from moverank.indexer.files.location import display_name
     from moverank.indexer.reading.inputs.queries import read_query_file
-    from moverank.indexer.reranking.reranker import Reranker
+    from moverank.indexer.reranking.reranker import load_comparer
 
     if vectors is None and not Collection.exists(index):
         raise NoCollection(
@@ -124,7 +124,7 @@ def _opened(
             else:
                 document = read_query_file(name, "text")
             found.append(replace(document, key=name))
-    return Reranker.load(vectors or index, language=language), found
+    return load_comparer(vectors or index, language=language), found
 
 
 def _show_evidence(
@@ -136,8 +136,8 @@ def _show_evidence(
     from moverank.indexer.formatters.terminal import has_colours, print_object, print_view
 
     claim, *others = documents
+    evidence = reranker.evidence(claim, others, within)
     sources = {document.key: document for document in others}
-    evidence = reranker.evidence(claim, sources, within)
     if html is not None:
         _write(html, evidence_page(evidence, claim, sources))
     if as_json:

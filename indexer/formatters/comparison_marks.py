@@ -1,5 +1,6 @@
 """The texts of a comparison with the marks of its runs, for the terminal and for pages."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -47,8 +48,11 @@ class Side:
 
     def blocks(self) -> "Iterator[list[Piece]]":
         """Yield the pieces of each part."""
+        by_part = defaultdict[int | None, list[ComparedMark]](list)
+        for mark in self.marks:
+            by_part[mark.span.part].append(mark)
         for part, text in self.texts:
-            yield list(pieces(text, [mark for mark in self.marks if mark.span.part == part]))
+            yield list(pieces(text, by_part[part]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,7 @@ class Reranker:
         scale vectors to unit length (None: those of a model alone), and `trust_pickle`. Raises VectorsError and
         CollectionError.
         """
-        return _load(cls, str(place("the source of word vectors", source)), options)
+        return _load(cls, source, options)
 
     @property
     def embedding(self) -> Embedding:
@@ -326,8 +326,13 @@ def compare(
     `vectors` are as in `Reranker.load`, or an `Embedding`; `options` are the reranker's. To compare several claims,
     make a `Reranker` once.
     """
-    made = Reranker(vectors, **options) if isinstance(vectors, Embedding) else Reranker.load(vectors, **options)
+    made = Reranker(vectors, **options) if isinstance(vectors, Embedding) else load_comparer(vectors, **options)
     return made.evidence(claim, sources, tau)
+
+
+def load_comparer(source: str | Path, **options: Any) -> Reranker:
+    """Return `Reranker.load` for comparisons alone: without the document frequencies of a collection."""
+    return _load(Reranker, source, options, counted=False)
 
 
 def _with_words(pool: Texts) -> Texts:
@@ -360,16 +365,20 @@ def _prior(candidates: Sequence[Text], field: str, ids: NDArray[np.int64]) -> Pr
     return numbers
 
 
-def _load(make: type[Reranker], path: str, options: Mapping[str, Any]) -> Reranker:
-    """Return `make(embedding, **options)` with the word vectors of a file or collection; see `Reranker.load`."""
+def _load(make: type[Reranker], source: str | Path, options: Mapping[str, Any], *, counted: bool = True) -> Reranker:
+    """Return `make(embedding, **options)` with the word vectors of a file or collection; see `Reranker.load`.
+
+    `counted`: with the document frequencies of a collection.
+    """
     from moverank.indexer.collection import Collection  # here: a reranker of given vectors needs neither
     from moverank.indexer.vectors.downloading import is_download
     from moverank.indexer.vectors.importing import import_vectors
 
+    path = str(place("the source of word vectors", source))
     options = {name: value for name, value in options.items() if value is not None}
     if not is_download(path) and Collection.exists(path):
         with Collection.open(path) as collection:
-            return _of_collection(make, collection, options)
+            return _of_collection(make, collection, options, counted=counted)
     given = dict(options)
     normalize, trust = given.pop("normalize", None), bool(given.pop("trust_pickle", False))
     unit, language = None if normalize is None else bool(normalize), language_of(given.get("language", DEFAULT)).code
@@ -380,7 +389,9 @@ def _load(make: type[Reranker], path: str, options: Mapping[str, Any]) -> Rerank
     return make(embedding, **given)
 
 
-def _of_collection(make: type[Reranker], collection: "Collection", options: Mapping[str, Any]) -> Reranker:
+def _of_collection(
+    make: type[Reranker], collection: "Collection", options: Mapping[str, Any], *, counted: bool
+) -> Reranker:
     stored = stored_options(collection.settings)
     if (language := options.get("language")) is not None and language_of(language).code != stored["language"]:
         raise UsageError(
@@ -388,7 +399,7 @@ def _of_collection(make: type[Reranker], collection: "Collection", options: Mapp
             "of word vectors"
         )
     ranking = resolve(options.get("rank"), None, collection.settings.ranking)
-    if "frequencies" not in options:
+    if counted and "frequencies" not in options:
         stored["frequencies"] = collection.document_frequencies(ranking.rules)
     return make(collection.embedding, **{**stored, **options})
 

@@ -102,7 +102,7 @@ class RemoteCollection:
         return self._read(Evidence.from_dict, self._post("compare", body))
 
     def changes(self, old: "QueryText", new: "QueryText", tau: float | None = None) -> "TextChanges":
-        """Return the changes between two versions of a text; see `Reranker.changes`."""
+        """Return the changes between two versions of a text; see `Collection.changes`."""
         from moverank.rerank.distance.text_changes import TextChanges
 
         body = {"old": _text(old), "new": _text(new), "tau": optional_number("tau", tau)}

@@ -1,6 +1,7 @@
 """What sources cover of a claim, and the changes between two versions of a text, by the vectors of a collection."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from fastapi import APIRouter, Depends, Request
 
@@ -22,19 +23,17 @@ async def compare(served: ServedHere, state: ThisServer, request: Request, body:
     if len(body.sources) + len(body.keys) > state.limits.texts:
         raise HttpProblem(422, f"at most {state.limits.texts} sources are allowed in a request here")
 
-    if same := {str(i) for i in range(len(body.sources))} & set(body.keys):
-        raise HttpProblem(422, f"the key {min(same)} is also the index of a text: send them in two requests")
-
     def work(view: State, _: Task) -> JsonObject:
-        reranker = view.reranker(None, None)
+        comparer = view.comparer
         claim = as_query(body.claim, state.limits, "the claim")
-        sources = {str(i): as_query(one, state.limits, f"source {i}") for i, one in enumerate(body.sources)}
-        left = left_after([claim, *sources.values()], state.limits.characters, state.limits)
+        given = (as_query(one, state.limits, f"source {i}") for i, one in enumerate(body.sources))
+        sources = [replace(document, key=str(i)) for i, document in enumerate(given)]
+        left = left_after([claim, *sources], state.limits.characters, state.limits)
         with view.contents() as contents:
-            for key in dict.fromkeys(body.keys):
-                sources[key] = contents.describe(key).document
-                left = left_after([sources[key]], left, state.limits)
-        return reranker.evidence(claim, sources, body.tau).to_dict()
+            for key in body.keys:
+                sources.append(contents.describe(key).document)
+                left = left_after(sources[-1:], left, state.limits)
+        return comparer.evidence(claim, sources, body.tau).to_dict()
 
     return await answered(state, served, request, work)
 
@@ -47,7 +46,7 @@ async def changes(served: ServedHere, state: ThisServer, request: Request, body:
         old = as_query(body.old, state.limits, "the old version")
         new = as_query(body.new, state.limits, "the new version")
         left_after([old, new], state.limits.characters, state.limits)
-        return view.reranker(None, None).changes(old, new, body.tau).to_dict()
+        return view.comparer.changes(old, new, body.tau).to_dict()
 
     return await answered(state, served, request, work)
 

@@ -68,6 +68,11 @@ class State(Protocol):
         """Return a reranker of texts with the weights of this state, by a ranking; HttpProblem where there is none."""
         ...
 
+    @property
+    def comparer(self) -> "Reranker":
+        """Return a reranker for comparisons alone, without document frequencies; HttpProblem where there is none."""
+        ...
+
     def contents(self, where: Where | None = None) -> AbstractContextManager[StateContents]:
         """Open the documents that pass a filter."""
         ...

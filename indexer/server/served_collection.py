@@ -137,6 +137,11 @@ class ServedState(OpenState):
         frequencies = self.searcher.document_frequencies(self.settings.ranking.rules)
         return Reranker(self.embedding, **stored_options(self.settings), frequencies=frequencies)
 
+    @cached_property
+    def comparer(self) -> Reranker:
+        """Return a reranker for comparisons alone: without document frequencies."""
+        return Reranker(self.embedding, **stored_options(self.settings))
+
 
 _POLL = 0.5  # seconds between checks for changes by other processes
 _SHARE = 10  # opening new states takes at most about 1 / `_SHARE` of the time

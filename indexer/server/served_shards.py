@@ -39,6 +39,11 @@ class _State:
         self.searcher, self.contents, self.nearest_words = cluster.searcher, cluster.contents, cluster.nearest_words
 
     def reranker(self, _rank: str | None, _gamma: float | None) -> Reranker:
+        """Raise HttpProblem 422: see `comparer`."""
+        return self.comparer
+
+    @property
+    def comparer(self) -> Reranker:
         """Raise HttpProblem 422: the word vectors are with the shards."""
         raise HttpProblem(
             422, "a collection in shards cannot rerank or compare texts: serve one of the shards, or `Reranker`"

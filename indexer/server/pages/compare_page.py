@@ -50,11 +50,11 @@ async def compare_page(request: Request, state: ThisServer) -> HTMLResponse:
         tau = typed_number("the largest cost", form.one("tau")) if form.one("tau") else None
 
         def work(view: State, _: Task) -> PageValues:
-            reranker = view.reranker(None, None)
+            comparer = view.comparer
             if form.one("versions"):
-                changes = reranker.changes(*texts, tau)
+                changes = comparer.changes(*texts, tau)
                 return _shown(changes_verdict(changes), comparison_columns(changes_sides(changes, *texts)), [])
-            evidence = reranker.evidence(texts[0], {"source": texts[1]}, tau)
+            evidence = comparer.evidence(texts[0], {"source": texts[1]}, tau)
             sides = evidence_sides(evidence, texts[0], {"source": texts[1]})
             return _shown(
                 evidence_verdict(evidence), comparison_columns(sides), list(sentence_rows(evidence, sides[0]))

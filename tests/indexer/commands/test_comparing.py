@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from moverank import Reranker
+from moverank.indexer.search.searcher import Searcher
 from tests.indexer.commands.program import Call
 
 CLAIM = "The dog and the cat drink 2 l of wine. A late train."
@@ -40,6 +41,16 @@ def test_stored_documents_are_named_by_their_keys(call: Call, vectors: Path, tmp
     reversed_ = call("compare", "key:a", tmp_path / "claim.txt", "-i", index, "--json").json
     assert reversed_["claim"] == "key:a"
     assert call("compare", "key:a", "key:b", "-i", index).sentence.endswith("no document with the key 'b'")
+
+
+def test_document_frequencies_are_not_counted(
+    call: Call, vectors: Path, texts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = texts / "index"
+    assert call("index", texts / "source.txt", "-i", index, "--embedding", vectors).code == 0
+    monkeypatch.setattr(Searcher, "document_frequencies", None)
+    assert call("compare", texts / "claim.txt", texts / "source.txt", "-i", index).code == 0
+    assert call("compare", "--versions", texts / "claim.txt", texts / "source.txt", "--vectors", index).code == 0
 
 
 def test_the_text_marks_what_is_not_covered(call: Call, vectors: Path, texts: Path) -> None:
@@ -88,6 +99,7 @@ def test_pages_are_written(call: Call, vectors: Path, texts: Path) -> None:
         (("latin.txt", "claim.txt"), 1, "is not UTF-8: convert the file"),
         (("stop.txt", "claim.txt"), 1, "the claim has no word to compare"),
         (("claim.txt",), 2, "missing argument"),
+        (("claim.txt", "source.txt", "source.txt"), 2, "source.txt': give each source once"),
         (("-", "-"), 2, "only one of the texts can be standard input"),
         (("claim.txt", "source.txt", "--within", "-1"), 2, "invalid value for '--within'"),
         (("claim.txt", "source.txt", "--within", "nan"), 2, "--within"),

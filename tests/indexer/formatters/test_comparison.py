@@ -1,6 +1,7 @@
 """Marks, views and pages of comparisons."""
 
 from collections import Counter
+from collections.abc import Iterator
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +10,7 @@ from moverank.indexer.documents import Document, Part
 from moverank.indexer.formatters.comparison_marks import (
     REASONS,
     ComparedMark,
+    Side,
     changes_sides,
     evidence_sides,
     pieces,
@@ -64,6 +66,23 @@ def test_sides_have_a_mark_for_each_run() -> None:
     near = next(mark for mark in claim.marks if mark.kind == "near")
     assert texts[near.span.part][near.span.start : near.span.end] == "kitten naps"
     assert near.note == "from 'cat sleeps', cost 0.50"
+
+
+def test_blocks_have_the_marks_of_their_parts() -> None:
+    class Counted(tuple[ComparedMark, ...]):
+        reads = 0
+
+        def __iter__(self) -> Iterator[ComparedMark]:
+            Counted.reads += 1
+            return super().__iter__()
+
+    marks = Counted(ComparedMark(Span(part, 0, 1), "same", flow=part) for part in range(50) for _ in range(2))
+    blocks = list(Side("one", tuple((part, "ab") for part in range(-1, 50)), marks).blocks())
+    assert [[(piece.text, piece.flows) for piece in block] for block in blocks] == [
+        [("ab", [])],
+        *([("a", [part, part]), ("b", [])] for part in range(50)),
+    ]
+    assert Counted.reads == 1, "not once for each part"
 
 
 def test_a_date_that_says_more_is_not_the_same() -> None:

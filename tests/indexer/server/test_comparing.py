@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from moverank import Collection, Document, Evidence, Part, Reranker, UnknownKey, UsageError
+from moverank import Collection, Document, Evidence, Part, Reranker, UnknownKey, UsageError, compare
+from moverank.indexer.search.searcher import Searcher
 from moverank.indexer.server.client import RemoteCollection
 from moverank.indexer.server.compare_api import left_after
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import HttpProblem
+from tests.indexer.server.pages_world import make_forum, pages_server, thread
 from tests.indexer.server.running import RunningServer
 
 CLAIM = "The dog drinks wine. A late train in 2020."
@@ -49,7 +51,9 @@ def test_the_client_returns_the_same(server: RunningServer, pets: Path) -> None:
         for keys, sources in some:
             found = remote.compare(CLAIM, keys, 0.5, sources=sources)
             assert found == collection.compare(CLAIM, keys, 0.5, sources=sources)
-    assert remote.changes(CLAIM, document) == reranker.changes(CLAIM, document)
+        for new, tau in ((document, None), ("A late bus. " + CLAIM, 0.5)):
+            found_changes = remote.changes(CLAIM, new, tau)
+            assert found_changes == collection.changes(CLAIM, new, tau) == reranker.changes(CLAIM, new, tau)
     with pytest.raises(UnknownKey):
         remote.compare(CLAIM, keys=["gone"])
     with pytest.raises(UsageError, match="at least one source"):
@@ -63,6 +67,7 @@ def test_the_client_returns_the_same(server: RunningServer, pets: Path) -> None:
         ({"keys": [1]}, "keys must be strings"),
         ({"sources": {"a": "dog"}}, "sources must be a list"),
         ({"sources": 5}, "a query is a text or a Document"),
+        ({"keys": ["t1", "t2", "t1"]}, "2 sources have the key 't1'"),
         ({"sources": "dog", "tau": float("nan")}, "tau must be a number of 0 or more"),
     ],
 )
@@ -73,9 +78,9 @@ def test_the_client_refuses_what_the_library_does(
         for one in (collection, RemoteCollection(server.url, "pets", None)):
             with pytest.raises(UsageError, match=message):
                 one.compare(CLAIM, **arguments)
-    if "tau" in arguments:
-        with pytest.raises(UsageError, match=message):
-            RemoteCollection(server.url, "pets", None).changes(CLAIM, CLAIM, arguments["tau"])
+            if "tau" in arguments:
+                with pytest.raises(UsageError, match=message):
+                    one.changes(CLAIM, CLAIM, arguments["tau"])
 
 
 def test_no_document_is_read_beyond_the_limit_of_characters() -> None:
@@ -83,6 +88,29 @@ def test_no_document_is_read_beyond_the_limit_of_characters() -> None:
     assert left_after([Document("a", "ab", (Part("cde"),))], 10, limits) == 5
     with pytest.raises(HttpProblem, match="more than 10 characters together"):
         left_after([Document("a", "ab", (Part("cde"),))], 4, limits)
+
+
+def test_a_key_may_not_be_the_index_of_a_text(tmp_path: Path) -> None:
+    place = make_forum(tmp_path, [thread("0", "Pets", "The dog and the cat.")])
+    with pages_server({"forum": place}, tmp_path) as pages:
+        problem = pages.api("/collections/forum/compare", {"claim": CLAIM, "sources": ["dog"], "keys": ["0"]})
+    assert problem["status"] == 422
+    assert "2 sources have the key '0'" in problem["detail"]
+
+
+def test_comparisons_count_no_document_frequencies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("they are counted")
+
+    monkeypatch.setattr(Searcher, "document_frequencies", fail)
+    place = make_forum(tmp_path)
+    assert compare(CLAIM, SOURCES, place).covered > 0
+    form = {"claim": CLAIM, "source": "the late bus"}
+    with pages_server({"forum": place}, tmp_path) as pages:
+        assert pages.api("/collections/forum/compare", {"claim": CLAIM, "keys": ["t1", "t2"]})["covered"] > 0
+        assert pages.api("/collections/forum/changes", {"old": CLAIM, "new": "the late bus"})["carried"] > 0
+        for versions in ({}, {"versions": "1"}):
+            assert pages.post("/compare", form | versions).status == 200
 
 
 @pytest.mark.parametrize(
@@ -94,7 +122,7 @@ def test_no_document_is_read_beyond_the_limit_of_characters() -> None:
         ({"claim": CLAIM, "sources": ["dog"], "tau": -1}, 422, "tau"),
         ({"claim": CLAIM, "sources": ["dog"], "tua": 1}, 422, "tua is no field"),
         ({"claim": CLAIM, "sources": ["dog"] * 1001}, 422, "at most 1000 sources"),
-        ({"claim": CLAIM, "sources": ["dog"], "keys": ["0"]}, 422, "is also the index of a text"),
+        ({"claim": CLAIM, "keys": ["t1", "t1"]}, 422, "2 sources have the key 't1'"),
         ({"claim": CLAIM, "sources": ["dog " * 200_000, "cat " * 200_000]}, 413, "characters together"),
         ({"claim": 5, "sources": ["dog"]}, 422, "claim"),
     ],

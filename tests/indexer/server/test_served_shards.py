@@ -78,6 +78,7 @@ def test_what_shards_cannot_do_is_a_problem(ask: Ask) -> None:
     assert (status, problem["detail"][:41]) == (422, "a collection in shards cannot rerank or c")
     status, problem = ask("POST", "/collections/forum/compare", {"claim": "ant", "sources": ["bee"]})
     assert (status, problem["detail"][:52]) == (422, "a collection in shards cannot rerank or compare text")
+    assert ask("POST", "/collections/forum/changes", {"old": "ant", "new": "bee"})[0] == 422
     status, problem = ask("POST", "/collections/forum/rerank", {"query": "ant", "keys": ["d1"]})
     assert (status, problem["detail"][:42]) == (422, "a collection in shards cannot rank stored ")
 
