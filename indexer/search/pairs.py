@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
 from moverank.indexer.files.arrays import Arrays, Kinds, is_within, read_arrays, write_arrays
-from moverank.indexer.files.checksums import checksum
+from moverank.indexer.files.checksums import checksum, joined_checksum
 from moverank.indexer.options import Progress
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.search.document_words import row_words
@@ -158,9 +158,8 @@ def find_pairs(
     def near_words(*of: Any) -> NearWords:
         return view.computed.get(("near words", compared), lambda: NearWords.of(*of))
 
-    run = repr((view.revision, compared, within, k)).encode()
     directory = view.directory if resumed else None
-    return pairs_of_bags(ids, bags, vectors, within, k, directory, run, progress, known, near_words)
+    return pairs_of_bags(ids, bags, vectors, within, k, directory, progress, known, near_words)
 
 
 def find_pairs_of(
@@ -177,7 +176,7 @@ def find_pairs_of(
         first_of.setdefault(bags[row].words.tobytes() + bags[row].weights.tobytes(), row)
     once = np.array([*first_of.values()], np.int64)
     order = np.append(once, np.setdiff1d(np.arange(len(ids)), rows))
-    found = pairs_of_bags(ids[order], bags.take(order), vectors, within, None, None, b"", progress, count=len(once))
+    found = pairs_of_bags(ids[order], bags.take(order), vectors, within, None, None, progress, count=len(once))
     return replace(found, ids=np.sort(ids[order])), ids[np.setdiff1d(rows, once)]
 
 
@@ -234,7 +233,6 @@ def pairs_of_bags(
     within: float,
     k: int | None,
     directory: Path | None,
-    run: bytes,
     progress: Progress,
     known: NDArray[np.bool_] | None = None,
     near_words: Callable[..., NearWords] = NearWords.of,
@@ -244,10 +242,10 @@ def pairs_of_bags(
 
     Words that are not `known` (v,) are far; None: all are known. `near_words` and `count` as of `NearPairs`.
 
-    An interrupted run continues after the last row of a file in `directory`, whose name identifies the `run`. Words
-    are compared again; what a run with `k` does before the first row is not saved.
+    An interrupted run continues after the last row of a file in `directory`. Words are compared again; what a run with
+    `k` does before the first row is not saved.
     """
-    path = directory / f"pairs-{checksum(run)}" if directory else None
+    path = directory / f"pairs-{_checksum_of_run(bags, vectors, known, within, k)}" if directory else None
     state, rows = _State.read(path, len(ids)), len(ids) if count is None else count
     search, limit = NearPairs(bags, vectors, known, near_words, count), Limit(within, k)
     if k is not None and not state.done:
@@ -271,6 +269,17 @@ def pairs_of_bags(
             path.unlink(missing_ok=True)
         _drop_old(path.parent)
     return state.result(ids, k, rows)
+
+
+def _checksum_of_run(
+    bags: Bags, vectors: NDArray[np.float32], known: NDArray[np.bool_] | None, within: float, k: int | None
+) -> str:
+    """Return a checksum of all that determines the pairs; words count by their vectors, not by their numbers."""
+    used, words = np.unique(bags.words, return_inverse=True)
+    has_vector = np.empty(0, bool) if known is None else known[used]
+    about = repr((within, k, len(bags), vectors.shape[1], known is None)).encode()
+    arrays = (bags.starts, words, bags.weights, vectors[used], has_vector)
+    return joined_checksum([about, *map(np.ascontiguousarray, arrays)])
 
 
 def _write(state: "_State", path: Path | None) -> None:

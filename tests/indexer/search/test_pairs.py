@@ -1,6 +1,7 @@
 """Pairs of documents: those of brute force, whatever the snapshot, filters and interruptions."""
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from itertools import combinations
@@ -181,6 +182,27 @@ def test_a_run_with_another_title_weight_begins_again(factory: CollectionFactory
             collection.pairs(1.0, progress=interrupt)
         collection.change_settings(title_weight=9)
         assert collection.pairs(1.0).pairs == collection.pairs(1.0).pairs
+
+
+@pytest.mark.parametrize("unknown", ["ignored", "far"])
+def test_a_run_on_other_documents_of_the_same_revision_begins_again(factory: CollectionFactory, unknown: str) -> None:
+    """A database that is restored from a backup has other documents with the ids and the revision of lost ones."""
+
+    def interrupt(task: str, done: int, total: int | None, unit: str) -> None:
+        _ = task, total, unit
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with factory.empty() as lost, factory.empty() as restored:
+        for collection, more in ((lost, ("ant dog", "dog ant")), (restored, ("kiwi zorp", "bee"))):
+            collection.index([document("a", "ant"), document("b", "bee"), document("c", "cat")])
+            collection.index([document("a", more[0]), document("d", more[1])])
+        assert lost.revision == restored.revision
+        with pytest.raises(KeyboardInterrupt):
+            lost.pairs(0.1, unknown=unknown, progress=interrupt)
+        (file,) = lost.path.glob("pairs-*")
+        shutil.copy(file, restored.path)
+        assert [pair.keys for pair in restored.pairs(0.1, unknown=unknown).pairs] == [("b", "d")]
 
 
 def _with(name: str, change: Callable[[NDArray[Any]], NDArray[Any]]) -> "_Forge":
