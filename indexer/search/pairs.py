@@ -17,6 +17,7 @@ from moverank.indexer.options import Progress
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.search.document_words import row_words
 from moverank.indexer.search.encoded_documents import whole_documents
+from moverank.indexer.search.ordering import smallest_first
 from moverank.indexer.search.phases import Search, answer_many
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.view import View
@@ -222,8 +223,8 @@ def _mutual(
     order = np.lexsort((values, high, low))
     low, high, values = low[order], high[order], values[order]
     larger = 1 + np.flatnonzero((low[1:] == low[:-1]) & (high[1:] == high[:-1]))
-    best = larger[np.argsort(values[larger], kind="stable")]
-    return FoundPairs(ids, low[best], high[best], values[best], searched * (searched - 1) // 2, counts)
+    order, best = smallest_first(values[larger], np.arange(len(larger)), len(larger))
+    return FoundPairs(ids, low[larger[order]], high[larger[order]], best, searched * (searched - 1) // 2, counts)
 
 
 def pairs_of_bags(
@@ -381,15 +382,15 @@ class _State:
         write_arrays(path, {"rows": np.concatenate(self._rows), "distances": self.distances, "numbers": numbers})
 
     def result(self, ids: NDArray[np.int64], k: int | None, count: int) -> FoundPairs:
-        """Return the pairs, at most `k`, by distance, equal ones in the order of the documents.
+        """Return the pairs, at most `k`, by distance, equal ones (see `smallest_first`) in the order of the documents.
 
         The first `count` documents were compared with all later ones.
         """
-        rows, distances = np.concatenate(self._rows), self.distances
-        order = np.lexsort((rows[:, 1], rows[:, 0], distances))[:k]
-        first, second = ids[rows[order, 0]], ids[rows[order, 1]]
+        rows = np.concatenate(self._rows)
+        of_documents = rows[:, 0] * len(ids) + rows[:, 1]  # increase in the order of the pairs' documents
+        order, distances = smallest_first(self.distances, of_documents, len(rows) if k is None else k)
         compared = count * (2 * len(ids) - count - 1) // 2
-        return FoundPairs(ids, first, second, distances[order], compared, self._counts)
+        return FoundPairs(ids, ids[rows[order, 0]], ids[rows[order, 1]], distances, compared, self._counts)
 
 
 def _is_valid(stored: Arrays, documents: int) -> bool:

@@ -110,6 +110,23 @@ def _far_distances(texts: list[str], weights: str, *, normalize: bool) -> dict[t
     return {(i, j): float(ot.emd2(bags[i], bags[j], costs)) for i, j in combinations(range(len(texts)), 2)}
 
 
+@pytest.mark.parametrize("rank", ["wmd", "wmd:mu=3+cosine"])
+def test_pairs_of_equal_distances_are_in_the_order_of_documents(factory: CollectionFactory, rank: str) -> None:
+    """Documents of the same words in another order have distances that differ in the last digits."""
+    rng = np.random.default_rng(3)
+    texts = [rng.choice(WORDS, 5) for _ in range(6)]
+    with factory.empty() as collection:
+        collection.index(document(f"d{i:02}", " ".join(rng.permutation(texts[i % 6]))) for i in range(30))
+        every = collection.pairs(k=999, rank=rank).pairs
+        distances = [pair.distance for pair in every]
+        assert distances == sorted(distances)
+        assert [pair.keys for pair in every] == [
+            pair.keys for pair in sorted(every, key=lambda pair: (round(pair.distance, 9), pair.keys))
+        ]
+        for k in range(60, 200, 28):
+            assert [pair.keys for pair in collection.pairs(k=k, rank=rank).pairs] == [pair.keys for pair in every[:k]]
+
+
 def test_filters_and_clusters(filled: Collection) -> None:
     found = filled.pairs(0.0)
     assert {pair.keys for pair in found.pairs} >= {("d0", "same0"), ("d1", "same1"), ("d2", "same2")}
