@@ -702,7 +702,8 @@ class Collection(Face, StoredDocuments):
     def neighbours(self, k: int = 10, *, gamma: float | None = None, progress: Progress = silent) -> "Neighbours":
         """Find the exact `k` nearest neighbours of every document that has a bag, by one search for each.
 
-        `gamma`: sensitivity to rank, by default the collection's. `progress` is called after each search.
+        By WMD, or P-WMD with a gamma, with the word weights of the collection's ranking. `gamma`: sensitivity to rank,
+        by default the collection's. `progress` is called after each search.
         """
         return self._states.run(lambda state: state.searcher.neighbours(k, gamma, progress))
 

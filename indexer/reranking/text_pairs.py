@@ -66,9 +66,8 @@ def _found(
     check_pair_ranking(ranking, far=far)
     factors = texts.factors(ranking.weights)
     rows, bags = texts.bags_of_all_words(ranking.gamma, factors) if far else texts.bags(ranking.gamma, factors)
-    run = texts.digest + repr((str(ranking), ranking.gamma, ranking.weights, within, k, far)).encode()
     vectors, known = texts.vocabulary.vectors, texts.vocabulary.known if far else None
-    return pairs_of_bags(rows, bags, vectors, within, k, directory, run, progress, known)
+    return pairs_of_bags(rows, bags, vectors, within, k, directory, progress, known)
 
 
 def _shown(found: FoundPairs, texts: Texts, titles: Sequence[str], ranking: RankingSpec) -> Pairs:

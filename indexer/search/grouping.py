@@ -74,6 +74,8 @@ def _among_candidates(search: _Search, options: SearchOptions, field: str, ranki
     if best and wanted > options.k and (options.is_located or options.full):  # only of the hits that are needed
         enough = max(options.k, ranking.hits.index(best[-1]) + 1)
         best = _best(search(replace(options, k=enough)).hits, field, options.k)
+    if len(best) < options.k and len(ranking.hits) == wanted:  # other documents may be of further groups
+        ranking = replace(ranking, certified=False, scope="candidates")
     error = ranking.largest_error
     if best and not ranking.certified and best[-1].scored is None:
         error = max(error, best[-1].distance if best[-1].total is None else best[-1].total)

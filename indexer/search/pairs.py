@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
 from moverank.indexer.files.arrays import Arrays, Kinds, is_within, read_arrays, write_arrays
-from moverank.indexer.files.checksums import checksum
+from moverank.indexer.files.checksums import checksum, joined_checksum
 from moverank.indexer.options import Progress
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.search.document_words import row_words
 from moverank.indexer.search.encoded_documents import whole_documents
+from moverank.indexer.search.ordering import smallest_first
 from moverank.indexer.search.phases import Search, answer_many
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.view import View
@@ -158,9 +159,8 @@ def find_pairs(
     def near_words(*of: Any) -> NearWords:
         return view.computed.get(("near words", compared), lambda: NearWords.of(*of))
 
-    run = repr((view.revision, compared, within, k)).encode()
     directory = view.directory if resumed else None
-    return pairs_of_bags(ids, bags, vectors, within, k, directory, run, progress, known, near_words)
+    return pairs_of_bags(ids, bags, vectors, within, k, directory, progress, known, near_words)
 
 
 def find_pairs_of(
@@ -177,7 +177,7 @@ def find_pairs_of(
         first_of.setdefault(bags[row].words.tobytes() + bags[row].weights.tobytes(), row)
     once = np.array([*first_of.values()], np.int64)
     order = np.append(once, np.setdiff1d(np.arange(len(ids)), rows))
-    found = pairs_of_bags(ids[order], bags.take(order), vectors, within, None, None, b"", progress, count=len(once))
+    found = pairs_of_bags(ids[order], bags.take(order), vectors, within, None, None, progress, count=len(once))
     return replace(found, ids=np.sort(ids[order])), ids[np.setdiff1d(rows, once)]
 
 
@@ -223,8 +223,8 @@ def _mutual(
     order = np.lexsort((values, high, low))
     low, high, values = low[order], high[order], values[order]
     larger = 1 + np.flatnonzero((low[1:] == low[:-1]) & (high[1:] == high[:-1]))
-    best = larger[np.argsort(values[larger], kind="stable")]
-    return FoundPairs(ids, low[best], high[best], values[best], searched * (searched - 1) // 2, counts)
+    order, best = smallest_first(values[larger], np.arange(len(larger)), len(larger))
+    return FoundPairs(ids, low[larger[order]], high[larger[order]], best, searched * (searched - 1) // 2, counts)
 
 
 def pairs_of_bags(
@@ -234,7 +234,6 @@ def pairs_of_bags(
     within: float,
     k: int | None,
     directory: Path | None,
-    run: bytes,
     progress: Progress,
     known: NDArray[np.bool_] | None = None,
     near_words: Callable[..., NearWords] = NearWords.of,
@@ -244,10 +243,10 @@ def pairs_of_bags(
 
     Words that are not `known` (v,) are far; None: all are known. `near_words` and `count` as of `NearPairs`.
 
-    An interrupted run continues after the last row of a file in `directory`, whose name identifies the `run`. Words
-    are compared again; what a run with `k` does before the first row is not saved.
+    An interrupted run continues after the last row of a file in `directory`. Words are compared again; what a run with
+    `k` does before the first row is not saved.
     """
-    path = directory / f"pairs-{checksum(run)}" if directory else None
+    path = directory / f"pairs-{_checksum_of_run(bags, vectors, known, within, k)}" if directory else None
     state, rows = _State.read(path, len(ids)), len(ids) if count is None else count
     search, limit = NearPairs(bags, vectors, known, near_words, count), Limit(within, k)
     if k is not None and not state.done:
@@ -271,6 +270,17 @@ def pairs_of_bags(
             path.unlink(missing_ok=True)
         _drop_old(path.parent)
     return state.result(ids, k, rows)
+
+
+def _checksum_of_run(
+    bags: Bags, vectors: NDArray[np.float32], known: NDArray[np.bool_] | None, within: float, k: int | None
+) -> str:
+    """Return a checksum of all that determines the pairs; words count by their vectors, not by their numbers."""
+    used, words = np.unique(bags.words, return_inverse=True)
+    has_vector = np.empty(0, bool) if known is None else known[used]
+    about = repr((within, k, len(bags), vectors.shape[1], known is None)).encode()
+    arrays = (bags.starts, words, bags.weights, vectors[used], has_vector)
+    return joined_checksum([about, *map(np.ascontiguousarray, arrays)])
 
 
 def _write(state: "_State", path: Path | None) -> None:
@@ -372,15 +382,15 @@ class _State:
         write_arrays(path, {"rows": np.concatenate(self._rows), "distances": self.distances, "numbers": numbers})
 
     def result(self, ids: NDArray[np.int64], k: int | None, count: int) -> FoundPairs:
-        """Return the pairs, at most `k`, by distance, equal ones in the order of the documents.
+        """Return the pairs, at most `k`, by distance, equal ones (see `smallest_first`) in the order of the documents.
 
         The first `count` documents were compared with all later ones.
         """
-        rows, distances = np.concatenate(self._rows), self.distances
-        order = np.lexsort((rows[:, 1], rows[:, 0], distances))[:k]
-        first, second = ids[rows[order, 0]], ids[rows[order, 1]]
+        rows = np.concatenate(self._rows)
+        of_documents = rows[:, 0] * len(ids) + rows[:, 1]  # increase in the order of the pairs' documents
+        order, distances = smallest_first(self.distances, of_documents, len(rows) if k is None else k)
         compared = count * (2 * len(ids) - count - 1) // 2
-        return FoundPairs(ids, first, second, distances[order], compared, self._counts)
+        return FoundPairs(ids, ids[rows[order, 0]], ids[rows[order, 1]], distances, compared, self._counts)
 
 
 def _is_valid(stored: Arrays, documents: int) -> bool:

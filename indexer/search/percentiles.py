@@ -147,4 +147,5 @@ def with_percentiles(outcome: Outcome, query: Query, found: _Floats) -> Outcome:
     proof = certificate(
         outcome.values[:few], outcome.unsolved_bounds, outcome.floor, query.k, value_below(outcome.values[few])
     )
-    return replace(outcome.take(np.arange(few)), certified=proof.proven, largest_error=proof.largest_error)
+    scope = "collection" if proof.proven else outcome.scope
+    return replace(outcome.take(np.arange(few)), certified=proof.proven, scope=scope, largest_error=proof.largest_error)

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer import arguments
-from moverank.indexer.arguments import finite_number
+from moverank.indexer.arguments import optional_number
 from moverank.indexer.options import KeepOrder, Progress, SearchOptions, silent
 from moverank.indexer.ranked_texts import QueryText, StoredKey, query_document, whole_texts
-from moverank.indexer.ranking_spec import VECTOR, RankingSpec, check_rules, resolve
+from moverank.indexer.ranking_spec import VECTOR, RankingSpec, check_rules, distance_of, resolve
 from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.candidate_rankings import RerankTask, StoredCandidates, rerank_many
 from moverank.indexer.search.deduplication import Deduplication, deduplicated, visiting_order
@@ -208,9 +208,8 @@ class Searcher:
 
     def neighbours(self, k: int, gamma: float | None, progress: Progress) -> Neighbours:
         """Find the exact `k` nearest neighbours of every document; `gamma`, `progress`: see `Collection.neighbours`."""
-        used = self._settings.gamma if gamma is None else finite_number("gamma", gamma)
-        rank = "pwmd" if used else "wmd"
-        _, query = self._resolved(SearchOptions(k=k, exact=True, rank=rank, gamma=used or None))
+        rank, gamma = distance_of(None, optional_number("gamma", gamma), self._settings.ranking)
+        _, query = self._resolved(SearchOptions(k=k, exact=True, rank=rank, gamma=gamma))
         return find_neighbours(self._reader, self.view, query, progress)
 
     def pairs(

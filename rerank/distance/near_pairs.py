@@ -41,7 +41,10 @@ class PairsOfRow(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Limit:
-    """The largest distance of a pair that is wanted: at most `value`, and with `k`, not above the k-th smallest."""
+    """The largest distance of a pair that is wanted: at most `value`, and with `k`, a little above the k-th smallest.
+
+    So pairs whose distances equal the k-th up to rounding are all found, and the caller chooses among them.
+    """
 
     value: float
     k: int | None = None
@@ -53,7 +56,12 @@ class Limit:
             known = distances if self.best is None else np.append(self.best, distances)
             self.best = np.sort(known)[: self.k]
             if len(self.best) == self.k:
-                self.value = min(self.value, float(self.best[-1]))
+                self.value = min(self.value, _raised(float(self.best[-1])))
+
+
+def _raised(distance: float) -> float:
+    """Return a limit that no distance that equals `distance` up to rounding exceeds."""
+    return distance + 1e-9 * distance + 1e-12
 
 
 class _BoundedPairs(NamedTuple):
@@ -135,8 +143,7 @@ class NearPairs:
         promising = np.sort(np.argsort(kept.bounds, kind="stable")[: _SOLVED_PER_PAIR * k])
         work = partial(self._distances, within=float("inf"))
         solved = map_ahead(work, kept.take(promising).by_row(0, self._count))
-        last = float(np.sort(np.concatenate([found.distances for _, found in solved]))[k - 1])
-        return last + 1e-9 * last + 1e-12
+        return _raised(float(np.sort(np.concatenate([found.distances for _, found in solved]))[k - 1]))
 
     def run(self, first: int, limit: Limit) -> Iterator[PairsOfRow]:
         """Yield the pairs of each row from `first` on, in order, with distances not above the current limit."""

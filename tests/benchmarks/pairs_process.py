@@ -16,9 +16,9 @@ def main(path: str, k: int) -> None:
         data = dict(file)
     bags, silent = Bags(data["starts"], data["words"], data["weights"]), lambda *_: None
     some = bags.take(np.arange(min(len(bags), 50)))
-    pairs_of_bags(np.arange(len(some)), some, data["vectors"], np.inf, 5, None, b"", silent)  # kernels are loaded
+    pairs_of_bags(np.arange(len(some)), some, data["vectors"], np.inf, 5, None, silent)  # kernels are loaded
     began, cpu = time.perf_counter(), time.process_time()
-    found = pairs_of_bags(np.arange(len(bags)), bags, data["vectors"], np.inf, k, None, b"", silent)
+    found = pairs_of_bags(np.arange(len(bags)), bags, data["vectors"], np.inf, k, None, silent)
     line = {
         "seconds": time.perf_counter() - began,
         "cpu": time.process_time() - cpu,

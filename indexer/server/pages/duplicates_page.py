@@ -4,7 +4,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from moverank.indexer.errors import IndexerError
-from moverank.indexer.options import KeepOrder, SearchOptions
+from moverank.indexer.face import pair_options
+from moverank.indexer.options import KeepOrder
 from moverank.indexer.search.deduplication import Deduplication, Duplicate
 from moverank.indexer.server.pages.rendering import PageValues, error_page, page_about
 from moverank.indexer.server.pages.search_page import chosen_collection, cut_title, number_or_dash
@@ -36,10 +37,10 @@ async def duplicates_page(state: ThisServer, request: Request) -> HTMLResponse:
             if not typed:
                 return {"groups": None}
 
-            options = SearchOptions(rank="pwmd" if view.settings.gamma else "wmd", where=form.conditions or None)
+            options, _ = pair_options(within, None, None, None, form.conditions or None, view.settings.ranking)
             clock, resumed = _Clock(task, resumed=not state.read_only), not state.read_only
             found: PageValues = state.finished.get(
-                (served.name, view.revision, within, tuple(form.conditions)),
+                (served.name, view.revision, view.settings, within, tuple(form.conditions)),
                 lambda: _shown(view.searcher.dedupe(within, options, KeepOrder(), clock, resumed=resumed)),
             )
             return found | {"larger": [f"{factor * (within or _SMALLEST):g}" for factor in (2, 4, 8)]}

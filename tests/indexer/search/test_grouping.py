@@ -111,3 +111,18 @@ def test_a_search_that_is_stopped_between_groups_is_not_certified(collection: Co
     assert [hit.label for hit in found.hits] == ["red"]
     assert not found.certified
     assert [hit.label for hit in collection.search("ant", k=2, rank="bm25", group_by="label").hits] == ["red", "blue"]
+
+
+@pytest.mark.parametrize("depth", [10, 20, 60, 99])
+def test_groups_of_candidates_are_certified_only_if_none_is_missing(collection: Collection, depth: int) -> None:
+    """Ten documents of one group are proven to be the nearest: further groups are behind them."""
+    first = [document(f"same{i}", "ant bee", label="same") for i in range(10)]
+    collection.index([*first, *(document(f"d{i}", f"{WORDS[i % 11]} kiwi", label=f"l{i}") for i in range(50))])
+    whole = collection.search("ant bee", k=9, rank="wmd", group_by="label", exact=True)
+    found = collection.search("ant bee", k=9, rank="wmd", group_by="label", depth=depth)
+    assert len(whole.hits) == 9
+    if found.certified:
+        assert [hit.key for hit in found.hits] == [hit.key for hit in whole.hits]
+    assert found.certified == (found.scope == "collection") == (depth >= 60)
+    best = collection.search("ant bee", k=9, rank="wmd", group_by="label", depth=depth, max_distance="5%")
+    assert ([hit.key for hit in best.hits], best.certified) == (["same0"], depth > 10)

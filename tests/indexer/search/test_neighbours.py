@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from moverank import Collection
-from tests.indexer.world import Twin, document, random_documents
+from tests.indexer.world import CollectionFactory, Twin, document, random_documents
 
 
 def test_neighbours_equal_brute_force(collection: Collection) -> None:
@@ -28,3 +28,15 @@ def test_missing_neighbours_are_minus_one_and_infinite(collection: Collection) -
     graph = collection.neighbours(3)
     assert graph.places.tolist() == [[1, -1, -1], [0, -1, -1]]
     assert np.isinf(graph.distances[:, 1:]).all()
+
+
+def test_neighbours_have_the_word_weights_of_the_ranking(factory: CollectionFactory) -> None:
+    """The default ranking weighs words by idf: the neighbours are near by the distances of `pairs`."""
+    twin = Twin.of(random_documents(40, seed=5), "tfidf")
+    with factory.empty(rank="auto") as collection:
+        collection.index(twin.documents.values())
+        graph, (nearest,) = collection.neighbours(1), collection.pairs(k=1).pairs
+    for key, (distance,) in zip(graph.keys, graph.distances.tolist(), strict=True):
+        expected = twin.distances(twin.documents[key])
+        assert distance == pytest.approx(min(expected[other] for other in expected if other != key), rel=1e-6, abs=1e-9)
+    assert graph.distances.min() == pytest.approx(nearest.distance, rel=1e-6, abs=1e-9)

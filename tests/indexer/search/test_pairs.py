@@ -1,6 +1,7 @@
 """Pairs of documents: those of brute force, whatever the snapshot, filters and interruptions."""
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from itertools import combinations
@@ -109,6 +110,23 @@ def _far_distances(texts: list[str], weights: str, *, normalize: bool) -> dict[t
     return {(i, j): float(ot.emd2(bags[i], bags[j], costs)) for i, j in combinations(range(len(texts)), 2)}
 
 
+@pytest.mark.parametrize("rank", ["wmd", "wmd:mu=3+cosine"])
+def test_pairs_of_equal_distances_are_in_the_order_of_documents(factory: CollectionFactory, rank: str) -> None:
+    """Documents of the same words in another order have distances that differ in the last digits."""
+    rng = np.random.default_rng(3)
+    texts = [rng.choice(WORDS, 5) for _ in range(6)]
+    with factory.empty() as collection:
+        collection.index(document(f"d{i:02}", " ".join(rng.permutation(texts[i % 6]))) for i in range(30))
+        every = collection.pairs(k=999, rank=rank).pairs
+        distances = [pair.distance for pair in every]
+        assert distances == sorted(distances)
+        assert [pair.keys for pair in every] == [
+            pair.keys for pair in sorted(every, key=lambda pair: (round(pair.distance, 9), pair.keys))
+        ]
+        for k in range(60, 200, 28):
+            assert [pair.keys for pair in collection.pairs(k=k, rank=rank).pairs] == [pair.keys for pair in every[:k]]
+
+
 def test_filters_and_clusters(filled: Collection) -> None:
     found = filled.pairs(0.0)
     assert {pair.keys for pair in found.pairs} >= {("d0", "same0"), ("d1", "same1"), ("d2", "same2")}
@@ -181,6 +199,27 @@ def test_a_run_with_another_title_weight_begins_again(factory: CollectionFactory
             collection.pairs(1.0, progress=interrupt)
         collection.change_settings(title_weight=9)
         assert collection.pairs(1.0).pairs == collection.pairs(1.0).pairs
+
+
+@pytest.mark.parametrize("unknown", ["ignored", "far"])
+def test_a_run_on_other_documents_of_the_same_revision_begins_again(factory: CollectionFactory, unknown: str) -> None:
+    """A database that is restored from a backup has other documents with the ids and the revision of lost ones."""
+
+    def interrupt(task: str, done: int, total: int | None, unit: str) -> None:
+        _ = task, total, unit
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with factory.empty() as lost, factory.empty() as restored:
+        for collection, more in ((lost, ("ant dog", "dog ant")), (restored, ("kiwi zorp", "bee"))):
+            collection.index([document("a", "ant"), document("b", "bee"), document("c", "cat")])
+            collection.index([document("a", more[0]), document("d", more[1])])
+        assert lost.revision == restored.revision
+        with pytest.raises(KeyboardInterrupt):
+            lost.pairs(0.1, unknown=unknown, progress=interrupt)
+        (file,) = lost.path.glob("pairs-*")
+        shutil.copy(file, restored.path)
+        assert [pair.keys for pair in restored.pairs(0.1, unknown=unknown).pairs] == [("b", "d")]
 
 
 def _with(name: str, change: Callable[[NDArray[Any]], NDArray[Any]]) -> "_Forge":

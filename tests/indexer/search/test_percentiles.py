@@ -144,6 +144,7 @@ def test_a_share_ends_the_list(searchable: Searchable, rank: str, share: str) ->
         ]
         assert _shares(found) == _shares(whole)[: len(found.hits)]
         assert not whole.certified or found.certified
+        assert not found.certified or found.scope == "collection"
 
 
 def test_candidates_below_a_share_have_an_honest_error(searchable: Searchable) -> None:

@@ -2,6 +2,7 @@
 
 import math
 import re
+import time
 import zlib
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ from tests.indexer.server.pages_world import (
     IMAGE,
     LONG,
     SCRIPT,
+    WORDS,
     PagesServer,
     make_forum,
     make_reports,
@@ -487,11 +489,11 @@ def test_a_thread_gets_more_fields_for_answers(pages: PagesServer) -> None:
 
 def test_near_duplicates_are_those_of_the_library(pages: PagesServer, forum: Path) -> None:
     with Collection.open(forum) as collection:
-        found = collection.dedupe(3.0, rank="pwmd")
+        found = collection.dedupe(3.0)
     reply = pages.get("/duplicates", within="3", collection="forum")
     text = Checked(reply.text).text
     documents = len(found.kept) + len(found.removed)
-    assert f"{len(found.removed)} of {documents} texts are within 3 by pwmd of one that is kept" in text
+    assert f"{len(found.removed)} of {documents} texts are within 3 by {found.ranked_by} of one that is kept" in text
     groups = re.findall(r"<article>(.*?)</article>", reply.text.partition('class="groups"')[2], re.DOTALL)
     keys = [[unescape(key) for key in re.findall(r"<code>(.*?)</code>", group)] for group in groups]
     assert keys == [[kept, *(one.key for one in copies)] for kept, copies in found.groups]
@@ -561,6 +563,22 @@ def test_a_finished_comparison_is_kept(forum: Path, tmp_path: Path, monkeypatch:
         before = len(asked)
         server.get("/duplicates", within="2")  # of those that were found long ago, none is kept
     assert len(asked) == before + 1
+
+
+def test_near_duplicates_are_those_of_the_current_settings(tmp_path: Path) -> None:
+    """By the default ranking words are weighed by idf; a change of settings makes no new revision."""
+    texts = ("plug plug plug socket", "plug plug socket socket", "train bus", *(f"plug {word} hot" for word in WORDS))
+    path = make_forum(tmp_path, [thread(f"d{number:02}", "", text, "bread") for number, text in enumerate(texts)])
+    with Collection.open(path) as collection, pages_server({"forum": path}, tmp_path) as server:
+        for choices in ({"rank": "auto"}, {"gamma": 5.0}, {"gamma": 0.0}, {"title_weight": 9}, {"weights": "tfidf"}):
+            collection.change_settings(**choices)
+            found = collection.dedupe(1.5)
+            sentence = f"{len(found.removed)} of {len(texts)} texts are within 1.5 by <code>{found.ranked_by}</code> of"
+            expected = [sentence, *(f">{one.distance:.4f}</span>" for one in found.removed)]
+            shown, until = "", time.monotonic() + 20  # the server looks for changes now and then
+            while missing := [each for each in expected if each not in shown]:
+                assert time.monotonic() < until, (choices, missing)
+                shown = server.get("/duplicates", within="1.5").text
 
 
 def test_measurements_are_tables_with_bars(pages: PagesServer) -> None:

@@ -392,9 +392,19 @@ def test_groups_are_those_of_one_collection(both: tuple[Cluster, Collection]) ->
 @pytest.mark.parametrize("rank", ["wmd", "chamfer", "bm25", "wmd:mu=20,weights=tfidf+0.5*cover+2*bm25+cosine"])
 def test_percentiles_are_those_of_one_collection(rank: str, both: tuple[Cluster, Collection]) -> None:
     cluster, one = both
-    for options in ({}, {"where": ["label=red"]}, {"depth": 9}, {"max_distance": "12%"}):
+    options: dict[str, Any]
+    few = {"depth": 9, "max_distance": "5%"}
+    for options in (
+        {},
+        {"where": ["label=red"]},
+        {"depth": 9},
+        {"max_distance": "12%"},
+        few,
+        {**few, "group_by": "label"},
+    ):
         chosen = SearchOptions(k=9, rank=rank, percentile=True, **options)
         mine, theirs = (each.search("elk elk fox zorp", chosen) for each in (cluster, one))
+        assert all(each.scope == "collection" for each in (mine, theirs) if each.certified)
         shares = [[hit.percentile for hit in each.hits] for each in (mine, theirs)]
         assert None not in shares[0]
         assert len(shares[0]) > 0
