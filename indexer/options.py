@@ -26,7 +26,14 @@ class OtherGroups:
     keys: frozenset[str]
 
 
-Where = str | Sequence[str] | Mapping[str, "str | float | Sequence[str | float]"] | OtherGroups
+@dataclass(frozen=True, slots=True)
+class TheseKeys:
+    """The documents with one of the `keys`, to complete the hits of a grouped search."""
+
+    keys: frozenset[str]
+
+
+Where = str | Sequence[str] | Mapping[str, "str | float | Sequence[str | float]"] | OtherGroups | TheseKeys
 """A filter: conditions as on the command line, `["year>=2019", "label=red"]`, or the accepted values of fields."""
 
 
@@ -188,7 +195,9 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
         "distance": partial(arguments.text, "distance"),
         "group_by": partial(arguments.text, "group_by"),
         "gamma": partial(arguments.finite_number, "gamma"),
-        "where": lambda one: one if isinstance(one, str | Mapping | OtherGroups) else arguments.texts("where", one),
+        "where": lambda one: (
+            one if isinstance(one, str | Mapping | OtherGroups | TheseKeys) else arguments.texts("where", one)
+        ),
         "max_distance": partial(arguments.limit_or_share, "the largest distance"),
         "budget": partial(arguments.limit, "the budget", above=True, unit=" of seconds"),
         "stop": partial(arguments.function, "stop"),
