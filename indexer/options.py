@@ -82,7 +82,8 @@ class SearchOptions:
 
     `most_characters`: the largest size of the hits' texts, which `full` returns and `highlight` and `passage` read,
     passages, flows (`explained`), of which each word counts 100 characters and each span 40, and highlights, of which
-    each counts 100; TooLarge for more. None: no limit.
+    each counts 100; TooLarge for more, and for a stored query whose text, which `highlight` reads, has more. None: no
+    limit.
 
     `stop`: called often while distances are computed, in any thread; once it returns True, the search ends as if its
     budget were used up, or by OutOfTime while percentiles are computed.

@@ -56,7 +56,7 @@ def stopping_query(query: Query, seconds: float = 0.0) -> AbstractContextManager
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Locator:
-    """Completes hits of a `query`, whose spans are known, by what `options` request, within the time of the query.
+    """Completes hits of a `query` by what `options` request, within the time of the query.
 
     `factors` weigh the words of passages; `size` counts what is read and added; the search took `seconds`.
     """
@@ -86,9 +86,9 @@ class Locator:
 
         When the time is over, the other hits are returned as they are.
         """
-        matcher = Matcher(self.query.spans, self.query.ranking, partial(nearest_words, self.embedding))
         found = list[Hit]()
         with stopping_query(self.query, self.seconds), suppress(OutOfTime):
+            matcher = Matcher(self.query.spans(), self.query.ranking, partial(nearest_words, self.embedding))
             for hit, own in zip(hits, texts, strict=True):
                 check_time()
                 found.append(self._located(hit, own, matcher))
@@ -107,11 +107,11 @@ class Locator:
 
     def _with_highlights(self, hit: Hit, texts: RankedTexts, matcher: Matcher) -> Hit:
         parts, targets = _parts(texts), frozenset(flow.target for flow in hit.flows)
-        found, spans = places_of(occurrences(texts, self.tokenizer), matcher, targets)
+        found, spans = places_of(occurrences(texts, self.tokenizer), matcher, targets, self.size.most_highlights)
         starts = [0, *accumulate(len(part) + 2 for part in parts)][: len(parts)] if hit.text is not None else []
         return replace(
             hit,
-            flows=with_spans(hit.flows, self.query.spans, spans),
+            flows=with_spans(hit.flows, self.query.spans(), spans),
             highlights=found,
             snippet_highlights=highlights_in(hit.snippet, parts, found),
             part_starts=tuple(starts),
