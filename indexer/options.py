@@ -26,7 +26,14 @@ class OtherGroups:
     keys: frozenset[str]
 
 
-Where = str | Sequence[str] | Mapping[str, "str | float | Sequence[str | float]"] | OtherGroups
+@dataclass(frozen=True, slots=True)
+class TheseKeys:
+    """The documents with one of the `keys`, to complete the hits of a grouped search."""
+
+    keys: frozenset[str]
+
+
+Where = str | Sequence[str] | Mapping[str, "str | float | Sequence[str | float]"] | OtherGroups | TheseKeys
 """A filter: conditions as on the command line, `["year>=2019", "label=red"]`, or the accepted values of fields."""
 
 
@@ -75,7 +82,8 @@ class SearchOptions:
 
     `most_characters`: the largest size of the hits' texts, which `full` returns and `highlight` and `passage` read,
     passages, flows (`explained`), of which each word counts 100 characters and each span 40, and highlights, of which
-    each counts 100; TooLarge for more. None: no limit.
+    each counts 100; TooLarge for more, and for a stored query whose text, which `highlight` reads, has more. None: no
+    limit.
 
     `stop`: called often while distances are computed, in any thread; once it returns True, the search ends as if its
     budget were used up, or by OutOfTime while percentiles are computed.
@@ -188,7 +196,9 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
         "distance": partial(arguments.text, "distance"),
         "group_by": partial(arguments.text, "group_by"),
         "gamma": partial(arguments.finite_number, "gamma"),
-        "where": lambda one: one if isinstance(one, str | Mapping | OtherGroups) else arguments.texts("where", one),
+        "where": lambda one: (
+            one if isinstance(one, str | Mapping | OtherGroups | TheseKeys) else arguments.texts("where", one)
+        ),
         "max_distance": partial(arguments.limit_or_share, "the largest distance"),
         "budget": partial(arguments.limit, "the budget", above=True, unit=" of seconds"),
         "stop": partial(arguments.function, "stop"),

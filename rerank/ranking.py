@@ -167,7 +167,7 @@ class Hit:
     snippet_highlights: tuple[Highlight, ...] = ()
     """Those of the `highlights` that the snippet shows; their `start` and `end` count in the snippet."""
     part_starts: tuple[int, ...] = ()
-    """Where each part begins in `text`; empty without highlights."""
+    """Where each part begins in `text`; empty without highlights and without a passage."""
     passage: Passage | None = None
     """The window nearest to the query; None unless it was requested, and if no window has a known word."""
 

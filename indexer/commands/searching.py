@@ -506,7 +506,7 @@ def _only_requested(ranking: "Ranking", output: OutputChoices) -> "Ranking":
     """Return a ranking without what only a page shows of it."""
     unwanted: dict[str, Any] = {} if output.explain else {"flows": ()}
     if not output.highlight:
-        unwanted |= {"highlights": (), "snippet_highlights": (), "part_starts": ()}
+        unwanted |= {"highlights": (), "snippet_highlights": ()} | ({} if output.passage else {"part_starts": ()})
     return replace(ranking, hits=tuple(replace(hit, **unwanted) for hit in ranking.hits))
 
 

@@ -201,7 +201,9 @@ def check(
     with interruptible("what was repaired is kept" if repair else NOTHING_CHANGED), Bars() as bars:
         report = repair_collection(index, wait=wait, progress=bars) if repair else check_collection(index)
         problems = report.sentences()
-        if searches and not problems:
+        if searches and problems:
+            problems = (*problems, "no search was proven: searches are proven once nothing else is wrong")
+        elif searches:
             with Collection.open(index) as collection:
                 problems = check_searches(collection, searches, bars)
     print_check(problems, as_json=as_json)

@@ -11,7 +11,7 @@ from moverank.indexer.documents import filter_value
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters.comparable import Comparable
 from moverank.indexer.filters.where import Alternatives, alternatives, value_test
-from moverank.indexer.options import OtherGroups, Where
+from moverank.indexer.options import OtherGroups, TheseKeys, Where
 from moverank.indexer.store import FieldTest, Reader
 from moverank.rerank.runtime.deadline import check_time
 
@@ -41,6 +41,8 @@ def field_tests(reader: Reader, where: Where, elsewhere: Iterable[str] = ()) -> 
     UsageError for an invalid condition, and for a field that no document has, which is probably misspelt. `elsewhere`
     are fields of documents in other shards.
     """
+    if isinstance(where, TheseKeys):
+        return (FieldTest((), (), ids=tuple(sorted(one.id for one in reader.known(sorted(where.keys)).values()))),)
     groups = alternatives(where)
     names = sorted({*reader.field_names(), *elsewhere}) if any(groups) else []
     values = cache(reader.distinct_values)
@@ -51,6 +53,8 @@ def why_none_passes(reader: Reader, where: Where, elsewhere: Iterable[str] = ())
     """Return why no document passes a filter: the condition that no document meets, with the nearest existing value."""
     if isinstance(where, OtherGroups):
         return "no document of another group passes the filter"
+    if isinstance(where, TheseKeys):
+        return "no document has one of the keys"
     groups = alternatives(where)
     if not all(groups):
         return "no document passes the filter: a field without any accepted value accepts nothing"

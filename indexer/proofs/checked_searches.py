@@ -21,8 +21,8 @@ _K = 10
 def check_searches(collection: "Collection", number: int, progress: Progress) -> tuple[str, ...]:
     """Prove `number` searches by the collection's distance, for documents chosen at random, and verify each proof.
 
-    Returns a sentence for each search without a proof. `progress` is called after each; documents without a bag are
-    passed over.
+    Returns a sentence for each search without a proof. `progress` is called after each; documents without a bag, or
+    that another process removes meanwhile, are passed over.
     """
     problems = []
     for done, problem in enumerate(islice(_problems(collection), number), start=1):
@@ -39,8 +39,11 @@ def _problems(collection: "Collection") -> Iterator[str | None]:
     with TemporaryDirectory() as directory:
         file = Path(directory, "proof")
         for key in keys:
+            document = collection.get(key)
+            if document is None:
+                continue
             try:
-                collection.prove(file, collection.get(key), rank=rank, gamma=gamma, exact=True, k=_K)
+                collection.prove(file, document, rank=rank, gamma=gamma, exact=True, k=_K)
                 verify(file, digest, _K)
                 yield None
             except NoKnownWords:

@@ -33,18 +33,19 @@ def prove(
 ) -> Ranking:
     """Search for a text, a record or a stored document, write the proof of the result to `path`, and return it.
 
-    Raises UsageError for a search that has no proof, TransportError if a distance is not exact enough, and
-    IndexerError if the file cannot be written.
+    Raises UsageError for a search that has no proof, TransportError if a distance is not exact enough, TooLarge beyond
+    the size of the answer, and IndexerError if the file cannot be written.
     """
     check_writable(path)
     _check_options(options)
     search = state.searcher.begun(request, options)
     _check_query(search.query)
     outcome = search.run()
+    ranking = state.searcher.ranking(search, outcome, options)  # its errors are raised before the file is written
     ids, documents = collected(state.reader, search.view, search.query.ranking)
     proof = _with_hits(_with_query(documents, search.query, ids), outcome, ids, progress)
     _write(proof, options.k, path)
-    return state.searcher.ranking(search, outcome, options)
+    return ranking
 
 
 def collection_digest(state: OpenState, options: SearchOptions) -> str:
@@ -63,6 +64,7 @@ def _check_options(options: SearchOptions) -> None:
         "--budget": options.budget,
         "--max-distance": options.max_distance,
         "--percentile": options.percentile or None,
+        "stop": options.stop,
         "--depth without --exact": None if options.exact else options.depth,
     }
     named = [name for name, value in chosen.items() if value is not None]

@@ -4,6 +4,7 @@ import time
 from collections.abc import Collection as Words
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -310,7 +311,7 @@ class Reranker:
                 return factors_of_vectors(weights, words, self._embedding)
             return factors.of(weights, np.array([ids.get(word, 0) for word in words], np.int64), words)
 
-        spans = spans_by_word(occurrences(whole_texts(task.text), self._tokenizer))
+        spans = cache(lambda: spans_by_word(occurrences(whole_texts(task.text), self._tokenizer)))
         given = (options, self._tokenizer, self._embedding, factors_of, AnswerSize(None))
         first = [hit for hit in ranking.hits[: query.k] if not hit.wordless]
         texts = [whole_texts(task.documents[hit.candidate or 0]) for hit in first]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
+from math import inf
 
 from moverank.indexer.store import Reader
 from moverank.rerank.distance.explain import Explanation
@@ -33,6 +34,11 @@ class AnswerSize:
         highlights = len(hit.highlights) + len(hit.snippet_highlights)
         text = 0 if hit.passage is None else len(hit.passage.text)
         self._add(sum(map(_spans_of, hit.flows)) + _OF_HIGHLIGHT * highlights + text)
+
+    @property
+    def most_highlights(self) -> float:
+        """Return the largest number of highlights within the limit, infinite without one."""
+        return inf if self._most is None else self._most // _OF_HIGHLIGHT
 
     def cut(self, explanation: Explanation) -> Explanation:
         """Return an explanation without the last highlights, and the spans of the last flows, beyond the limit."""

@@ -37,13 +37,15 @@ def explain_words(source: QueryWords, target: QueryWords) -> Explanation:
 class StoredBag:
     """A document to explain: its id, its segment and row there, the words of its bag.
 
-    `spans` are the places of its words, and `highlights` where words match one of the query, if they are requested.
+    `query_spans` and `spans` are the places of the query's words and of its own, and `highlights` where its words match
+    one of the query, if they are requested.
     """
 
     id: int
     part: LiveSegment
     row: int
     words: QueryWords
+    query_spans: WordSpans = field(default_factory=dict)
     spans: WordSpans = field(default_factory=dict)
     highlights: tuple[Highlight, ...] = ()
 
@@ -63,7 +65,7 @@ def explain_document(search: Search, document: StoredBag, statistics: QueryStati
     query = search.query
     _check_words(query, document)
     explanation = explain_words(query.words, document.words)
-    flows = with_spans(explanation.flows, query.spans, document.spans)
+    flows = with_spans(explanation.flows, document.query_spans, document.spans)
     explanation = replace(explanation, flows=flows, highlights=document.highlights)
     if query.ranking.plain is None and query.ranking.single_scorer is None:
         alone = Search(search.view, replace(query, k=1, depth=None, allowed=np.array([document.id])))

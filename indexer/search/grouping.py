@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from moverank.indexer.documents import filter_value, values_by_field
 from moverank.indexer.errors import QueryVectorError, UnknownKey, UsageError
-from moverank.indexer.options import DEFAULT_DEPTH, OtherGroups, SearchOptions
+from moverank.indexer.options import DEFAULT_DEPTH, OtherGroups, SearchOptions, TheseKeys
 from moverank.rerank.errors import NoKnownWords, OutOfTime
 from moverank.rerank.options import did_you_mean
 from moverank.rerank.ranking import Hit, Percentile, Ranking
@@ -18,13 +18,15 @@ from moverank.rerank.runtime.deadline import time_is_over
 _Item = TypeVar("_Item")
 _Search = Callable[[SearchOptions], Ranking]
 
+_REQUESTED = ("snippet", "flows", "text", "highlights", "snippet_highlights", "part_starts", "passage")
+"""The fields of a hit that depend on `explained`, `full`, `highlight` and `passage`."""
+
 
 def grouped(search: _Search, options: SearchOptions, fields: Callable[[], Collection[str]]) -> Ranking:
     """Return the ranking by `search`; with `group_by`, the best hit of each of the first k groups.
 
-    Each further search is for documents of other groups only. None of its hits is better than an earlier hit, so the
-    best hits of all lists are in order, and certified if all lists are: a distant group costs one search. Raises
-    UsageError for a field that is not among the `fields` of documents.
+    Only these hits have the texts, flows and places that the options request. Raises UsageError for a field that is not
+    among the `fields` of documents.
     """
     field = options.group_by
     if field is None:
@@ -34,27 +36,35 @@ def grouped(search: _Search, options: SearchOptions, fields: Callable[[], Collec
     known = fields()
     if field not in known:
         raise UsageError(f"no document has the field {field!r}{did_you_mean(field, known)}")
-    plain = replace(options, group_by=None)
-    rankings = [search(plain)]
-    if rankings[0].scope == "candidates" or (options.depth is not None and not options.exact):
-        return replace(_among_candidates(search, plain, field, rankings[0]), group_by=field)
-    best = _best(rankings[0].hits, field, options.k)
-    while (more := len(best) < options.k and len(rankings[-1].hits) == plain.k) and not _is_over(options):
-        plain = replace(plain, k=options.k - len(best), where=_others(best, field, options))
+    plain = replace(options, group_by=None, explained=False, full=False, highlight=False, passage=None)
+    first = search(plain)
+    among = first.scope == "candidates" or (options.depth is not None and not options.exact)
+    found = (_among_candidates if among else _among_all)(search, plain, field, first)
+    return replace(_completed(search, options, found), group_by=field)
+
+
+def _among_all(search: _Search, options: SearchOptions, field: str, ranking: Ranking) -> Ranking:
+    """Return the best hit of each group among all documents; `ranking` has their first hits.
+
+    Each further search is for documents of other groups only. None of its hits is better than an earlier hit, so the
+    best hits of all lists are in order, and certified if all lists are: a distant group costs one search.
+    """
+    rankings, best, wanted = [ranking], _best(ranking.hits, field, options.k), options.k
+    while (more := len(best) < options.k and len(rankings[-1].hits) == wanted) and not _is_over(options):
+        wanted = options.k - len(best)
         try:
-            rankings.append(search(plain))
+            rankings.append(search(replace(options, k=wanted, where=_others(best, field, options))))
         except OutOfTime:
             break
-        best += _best(rankings[-1].hits, field, plain.k)
+        best += _best(rankings[-1].hits, field, wanted)
     return replace(
-        rankings[0],
+        ranking,
         hits=_in_order(best),
         certified=not more and all(each.certified for each in rankings),
         scope=rankings[-1].scope,
         counts=reduce(add, (each.counts for each in rankings)),
         largest_error=max(each.largest_error for each in rankings),
         seconds=sum(each.seconds for each in rankings),
-        group_by=field,
     )
 
 
@@ -69,17 +79,32 @@ def _among_candidates(search: _Search, options: SearchOptions, field: str, ranki
         if _is_over(options):
             break
         wanted = min(2 * wanted, most)
-        ranking = search(replace(options, k=wanted, explained=False, full=False, highlight=False, passage=None))
+        ranking = search(replace(options, k=wanted))
     best = _best(ranking.hits, field, options.k)
-    if best and wanted > options.k and (options.is_located or options.full):  # only of the hits that are needed
-        enough = max(options.k, ranking.hits.index(best[-1]) + 1)
-        best = _best(search(replace(options, k=enough)).hits, field, options.k)
     if len(best) < options.k and len(ranking.hits) == wanted:  # other documents may be of further groups
         ranking = replace(ranking, certified=False, scope="candidates")
     error = ranking.largest_error
     if best and not ranking.certified and best[-1].scored is None:
         error = max(error, best[-1].distance if best[-1].total is None else best[-1].total)
     return replace(ranking, hits=tuple(best), largest_error=error)
+
+
+def _completed(search: _Search, options: SearchOptions, ranking: Ranking) -> Ranking:
+    """Return the ranking with what `options` request of its hits, by one search for these documents alone.
+
+    When the time is over, the hits are returned as they are.
+    """
+    if not (ranking.hits and (options.explained or options.full or options.is_located)):
+        return ranking
+    these = TheseKeys(frozenset(hit.key for hit in ranking.hits))
+    alone = replace(options, k=len(ranking.hits), where=these, group_by=None, max_distance=None, percentile=False)
+    try:
+        found = search(alone)
+    except OutOfTime:
+        return ranking
+    completed = {hit.key: {name: getattr(hit, name) for name in _REQUESTED} for hit in found.hits}
+    hits = tuple(replace(hit, **completed.get(hit.key, {})) for hit in ranking.hits)
+    return replace(ranking, hits=hits, seconds=ranking.seconds + found.seconds)
 
 
 def ranking_or_problem(

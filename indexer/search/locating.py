@@ -56,7 +56,7 @@ def stopping_query(query: Query, seconds: float = 0.0) -> AbstractContextManager
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Locator:
-    """Completes hits of a `query`, whose spans are known, by what `options` request, within the time of the query.
+    """Completes hits of a `query` by what `options` request, within the time of the query.
 
     `factors` weigh the words of passages; `size` counts what is read and added; the search took `seconds`.
     """
@@ -86,9 +86,9 @@ class Locator:
 
         When the time is over, the other hits are returned as they are.
         """
-        matcher = Matcher(self.query.spans, self.query.ranking, partial(nearest_words, self.embedding))
         found = list[Hit]()
         with stopping_query(self.query, self.seconds), suppress(OutOfTime):
+            matcher = Matcher(self.query.spans(), self.query.ranking, partial(nearest_words, self.embedding))
             for hit, own in zip(hits, texts, strict=True):
                 check_time()
                 found.append(self._located(hit, own, matcher))
@@ -101,20 +101,20 @@ class Locator:
             hit = self._with_highlights(hit, texts, matcher)
         if self.options.passage is not None:
             words, given = self.query.words, (self.tokenizer, self.embedding, self.factors)
-            hit = replace(hit, passage=nearest_passage(texts, words, self.options.passage, *given))
+            passage = nearest_passage(texts, words, self.options.passage, *given)
+            hit = replace(hit, passage=passage, part_starts=_part_starts(hit, texts))
         self.size.add_places(hit)
         return hit
 
     def _with_highlights(self, hit: Hit, texts: RankedTexts, matcher: Matcher) -> Hit:
         parts, targets = _parts(texts), frozenset(flow.target for flow in hit.flows)
-        found, spans = places_of(occurrences(texts, self.tokenizer), matcher, targets)
-        starts = [0, *accumulate(len(part) + 2 for part in parts)][: len(parts)] if hit.text is not None else []
+        found, spans = places_of(occurrences(texts, self.tokenizer), matcher, targets, self.size.most_highlights)
         return replace(
             hit,
-            flows=with_spans(hit.flows, self.query.spans, spans),
+            flows=with_spans(hit.flows, self.query.spans(), spans),
             highlights=found,
             snippet_highlights=highlights_in(hit.snippet, parts, found),
-            part_starts=tuple(starts),
+            part_starts=_part_starts(hit, texts),
         )
 
     def _with_shown(self, hit: Hit, texts: RankedTexts, matcher: Matcher) -> Hit:
@@ -128,6 +128,12 @@ class Locator:
 
 def _parts(texts: RankedTexts) -> list[str]:
     return [text for _, text in title_and_parts(texts)[1]]
+
+
+def _part_starts(hit: Hit, texts: RankedTexts) -> tuple[int, ...]:
+    """Return where each part begins in the text of a hit; nothing without that text."""
+    parts = _parts(texts)
+    return () if hit.text is None else (0, *accumulate(len(part) + 2 for part in parts))[: len(parts)]
 
 
 def _beginning(texts: RankedTexts) -> Iterator[tuple[int, str]]:

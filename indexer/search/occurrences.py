@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, islice
+from math import inf
 from typing import NamedTuple, TypeVar
 
 from moverank.indexer.documents import Document, counted_from
@@ -138,13 +139,18 @@ def _terms(words: Sequence[str], rule: str) -> Iterator[tuple[str, str]]:
 
 
 def places_of(
-    found: Iterable[Occurrence], matcher: Matcher, targets: Container[str] = ()
+    found: Iterable[Occurrence], matcher: Matcher, targets: Container[str] = (), most: float = inf
 ) -> tuple[tuple[Highlight, ...], WordSpans]:
-    """Return the places of words that match a word of the query, in their order, and those of each of the `targets`."""
+    """Return the places of words that match a word of the query, in their order, and those of each of the `targets`.
+
+    Once there are more than `most` highlights, the rest of the text is not read; then no word has places.
+    """
     highlights, others, rest = list[Highlight](), list[Occurrence](), iter(found)
     while some := list(islice(rest, _TOGETHER)):
         matches = matcher.of(one.word for one in some)
         highlights += [Highlight(*one, *match) for one in some if (match := matches[one.word])]
+        if len(highlights) > most:
+            return tuple(highlights), {}
         others += [one for one in some if one.word in targets]
     return tuple(highlights), spans_by_word(others)
 

@@ -119,7 +119,7 @@ class Query:
     partial: bool = True  # a search that ends early returns the hits found so far; False: it raises OutOfTime
     priors: Mapping[str, Prior] = field(default_factory=dict)  # the values of the fields that the ranking names
     engine_scores: Prior | None = None  # another engine's scores of documents, for the term `vector`
-    spans: WordSpans = field(default_factory=dict)  # the places of its words, if the options request places
+    spans: Callable[[], WordSpans] = dict  # the places of its words, found when they are needed; none by default
     whole: bool = False  # also return all other documents that may be hits, in `Outcome.others`
     vector: NDArray[np.float32] | None = None  # (d,) for given vectors of documents, in the form that is compared
     placed: NDArray[np.int64] | None = None  # (m,) ids with exact positions, besides `PLACES` first hits; None: all

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from moverank.indexer.documents import Document
 from moverank.indexer.errors import QueryVectorError, UsageError
 from moverank.indexer.filters import alternatives, matching_ids, why_none_passes
-from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, OtherGroups, SearchOptions, Where
+from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, OtherGroups, SearchOptions, TheseKeys, Where
 from moverank.indexer.ranked_texts import QueryText, query_document, ranked_texts
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, ScorerChoice
 from moverank.indexer.search.candidates import NO_CANDIDATES, NO_VECTOR, allowed_rows, needs_candidates
@@ -117,7 +117,7 @@ class QueryParser:
         def found() -> NDArray[np.int64]:
             return matching_ids(self._reader, where, self._fields)
 
-        return found() if isinstance(where, OtherGroups) else self._filtered.get(alternatives(where), found)
+        return found() if isinstance(where, OtherGroups | TheseKeys) else self._filtered.get(alternatives(where), found)
 
     def _depth(self, options: SearchOptions, scorer: ScorerChoice | None) -> int | None:
         """Return the number of candidates; None for all documents."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from threading import RLock
 from typing import Protocol
 
@@ -48,7 +48,7 @@ from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader
 from moverank.rerank.distance.explain import Explanation, WhyNot
 from moverank.rerank.distance.ground_cost import nearest_words
-from moverank.rerank.errors import NoKnownWords, OutOfTime
+from moverank.rerank.errors import NoKnownWords, OutOfTime, TooLarge
 from moverank.rerank.ranking import Flow, Ranking
 from moverank.rerank.scorers import Statistics
 from moverank.rerank.words.embedding import Embedding
@@ -364,27 +364,30 @@ class Searcher:
         `options.highlight`: with the places of words, as many as the size of an answer allows.
         """
         search = self.begun(request, options)
-        explanation = explain_document(search, self.stored(search.query, key))
+        explanation = explain_document(search, self.stored(search.query, key, options))
         return AnswerSize(options.most_characters).cut(explanation)
 
     def why_not(self, request: Request, key: str, options: SearchOptions) -> WhyNot:
         """Return the stage at which a search for a query with `options` excludes the document `key`."""
         check_not_by_share(options)
         search = self.begun(request, options)
-        return explain_exclusion(search, self.stored(search.query, key))
+        return explain_exclusion(search, self.stored(search.query, key, options))
 
-    def stored(self, query: Query, key: str) -> StoredBag:
+    def stored(self, query: Query, key: str, options: SearchOptions) -> StoredBag:
         """Return the stored document `key` as it is explained for a query; UnknownKey if there is none.
 
-        It has the places of its words if the query has those of its own, and there is time.
+        It has the places of words if `options` request them, there is time, and no text is beyond the size of an
+        answer.
         """
         document = StoredBag.of(self._files.documents, query, key)
-        if query.spans:
-            matcher = Matcher(query.spans, query.ranking, partial(nearest_words, self._embedding))
-            with stopping_query(query), suppress(OutOfTime):
+        if options.highlight:
+            with stopping_query(query), suppress(OutOfTime, TooLarge):
+                size, own = AnswerSize(options.most_characters), query.spans()
+                size.add_texts(self._reader, [document.id])
+                matcher = Matcher(own, query.ranking, partial(nearest_words, self._embedding))
                 found = occurrences(stored_texts(self._reader, document.id), self._settings.tokenizer)
-                highlights, spans = places_of(found, matcher, frozenset(document.words.texts))
-                return replace(document, highlights=highlights, spans=spans)
+                highlights, spans = places_of(found, matcher, frozenset(document.words.texts), size.most_highlights)
+                return replace(document, query_spans=own, spans=spans, highlights=highlights)
         return document
 
     def _flows(self, documents: DocumentWords, ranking: RankingSpec, one: int, other: int) -> tuple[Flow, ...]:
@@ -394,12 +397,17 @@ class Searcher:
         except NoKnownWords:
             return ()
 
-    def _spans(self, request: Request) -> WordSpans:
-        """Return the places of the words of a request, whose document is stored if it is a key."""
+    def _spans(self, request: Request, most: int | None) -> WordSpans:
+        """Return the places of the words of a request, whose document is stored if it is a key.
+
+        Raises TooLarge for a stored document of more than `most` characters.
+        """
         if isinstance(request, PortableQuery):
             return request.spans
         if isinstance(request, StoredKey):
-            texts = stored_texts(self._reader, self._reader.known([request.key])[request.key].id)
+            id_ = self._reader.known([request.key])[request.key].id
+            AnswerSize(most).add_texts(self._reader, [id_])
+            texts = stored_texts(self._reader, id_)
         else:
             texts = whole_texts(query_document(request))
         return spans_by_word(occurrences(texts, self._settings.tokenizer))
@@ -415,7 +423,9 @@ class Searcher:
         """Return the words of a stored document as the query of a search in other collections."""
         ranking, files = self._ranking_of(options), self._files
         query = self._with_words(files, StoredKey(key), files.resolve(options, ranking), options)
-        return PortableQuery(key, query.words, query.vector, query.spans)
+        with stopping_query(query), suppress(OutOfTime):
+            return PortableQuery(key, query.words, query.vector, query.spans())
+        return PortableQuery(key, query.words, query.vector)
 
     def ranking(self, search: Search, outcome: Outcome, options: SearchOptions) -> Ranking:
         """Return the ranking for an outcome, with the stored data of its hits."""
@@ -435,17 +445,16 @@ class Searcher:
         return Locator(search.query, options, *given)
 
     def _with_words(self, home: Home, request: Request, query: Query, options: SearchOptions) -> Query:
-        """Return the query with the words of a request, and with their places if `options` request places."""
+        """Return the query with the words of a request; their places are found later, if `options` request places."""
         if isinstance(request, PortableQuery):
             query = self._files.portable(request, query)
         elif isinstance(request, StoredKey):
             query = home.similar(request.key, query)
         else:
             query = home.text(request, query)
-        if options.highlight:
-            with stopping_query(query), suppress(OutOfTime):
-                return replace(query, spans=self._spans(request))
-        return query
+        if not options.highlight:
+            return query
+        return replace(query, spans=cache(partial(self._spans, request, options.most_characters)))
 
     def _answer(self, request: QueryText | StoredKey, options: SearchOptions) -> Ranking:
         ranking = self._ranking_of(options)

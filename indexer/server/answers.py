@@ -175,7 +175,7 @@ class HitObject(TypedDict):
     snippet_highlights: NotRequired[list[HighlightObject]]
     """Those that the snippet shows: start and end count in the snippet."""
     part_starts: NotRequired[list[int]]
-    """Where each part begins in `text`, with `highlight` and `full`."""
+    """Where each part begins in `text`, with `full` and with `highlight` or `passage`."""
     passage: NotRequired[PassageObject]
     """The window nearest to the query, with `passage`."""
 

@@ -104,7 +104,7 @@ class ShardSearch:
         `statistics` are those of all shards.
         """
         try:
-            document = self.version.searcher.stored(self._search.query, key)
+            document = self.version.searcher.stored(self._search.query, key, self._options)
         except UnknownKey:
             return None
         return explain(self._search, document, statistics=statistics)

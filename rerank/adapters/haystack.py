@@ -11,7 +11,7 @@ try:
 except ImportError as error:
     raise missing("Haystack", "haystack") from error
 
-from moverank.rerank.adapters.ranker import HeldRanker, check_count, highlight_metadata, status_metadata
+from moverank.rerank.adapters.ranker import HeldRanker, check_count, check_passage, place_metadata, status_metadata
 from moverank.rerank.errors import OptionError
 
 
@@ -22,7 +22,8 @@ class MoverankRanker:
     `path` names a file of word vectors or a collection, which `warm_up` or the first run loads. `top_k`: the number of
     documents returned; None: all. `keep_rest`: also return the others, after the first `top_k`. `rank`: specification
     of the ranking, by default the collection's. `highlight`: the meta data of the first `top_k` have
-    `moverank_highlights`, the places in the contents where words of the query stand, and words near to them.
+    `moverank_highlights`, the places in the contents where words of the query stand, and words near to them. `passage`:
+    they have `moverank_passage`, the window of up to so many words that is nearest to the query.
 
     Copies of the documents are returned with new scores; their meta data have `moverank_status` unless the score is
     exact: "pruned" (a bound), "wordless" (no known word), "unranked" (the query has no known word: the documents keep
@@ -37,11 +38,12 @@ class MoverankRanker:
         *,
         keep_rest: bool = False,
         highlight: bool = False,
+        passage: int | None = None,
     ) -> None:
         if not isinstance(path, str):  # Haystack stores the arguments as YAML
             raise OptionError(f"path must be a string, the path of word vectors or of a collection, not {path!r}")
         self.path, self.top_k, self.rank, self.keep_rest = path, check_count("top_k", top_k), rank, keep_rest
-        self.highlight = highlight
+        self.highlight, self.passage = highlight, check_passage(passage)
         self._held = HeldRanker(path)
 
     def warm_up(self) -> None:
@@ -51,7 +53,7 @@ class MoverankRanker:
     def to_dict(self) -> dict[str, Any]:
         """Return the component as Haystack stores it."""
         arguments = {"path": self.path, "top_k": self.top_k, "rank": self.rank, "keep_rest": self.keep_rest}
-        return dict(default_to_dict(self, **arguments, highlight=self.highlight))
+        return dict(default_to_dict(self, **arguments, highlight=self.highlight, passage=self.passage))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "MoverankRanker":
@@ -70,6 +72,7 @@ class MoverankRanker:
             [document.score for document in documents],
             self.rank,
             highlight=self.highlight,
+            passage=self.passage,
         )
         kept = places[: None if self.keep_rest else count]
         return {
@@ -77,7 +80,7 @@ class MoverankRanker:
                 replace(
                     document,
                     score=place.score,
-                    meta={**document.meta, **status_metadata(place), **highlight_metadata(place.highlights)},
+                    meta=document.meta | status_metadata(place) | place_metadata(place.highlights, place.passage),
                 )
                 for place in kept
                 for document in [documents[place.index]]

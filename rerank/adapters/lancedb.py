@@ -1,7 +1,7 @@
 """LanceDB: a reranker of vector, full-text and hybrid queries."""
 
 from copy import copy
-from dataclasses import asdict
+from typing import Any
 
 from moverank.rerank.adapters.ranker import missing
 
@@ -12,11 +12,20 @@ try:
 except ImportError as error:
     raise missing("LanceDB", "lancedb") from error
 
-from moverank.rerank.adapters.ranker import HIGHLIGHTS, GivenRanker, HeldRanker, check_count
+from moverank.rerank.adapters.ranker import (
+    HIGHLIGHTS,
+    PASSAGE,
+    GivenRanker,
+    HeldRanker,
+    check_count,
+    check_passage,
+    place_metadata,
+)
 from moverank.rerank.errors import OptionError
 
 _PLACE = [(name, pa.int64()) for name in ("part", "start", "end")]
 _HIGHLIGHTS = pa.list_(pa.struct([*_PLACE, ("word", pa.string()), ("source", pa.string()), ("cost", pa.float64())]))
+_PASSAGE = pa.struct([*_PLACE, ("text", pa.string()), ("distance", pa.float64()), ("windows", pa.int64())])
 _RELEVANCE = "_relevance_score"
 _ENGINE = ("_distance", "_score")  # the columns that LanceDB adds to results of a vector query and of a full-text query
 
@@ -28,6 +37,7 @@ class MoverankReranker(Reranker):
     `top_n`: the number of rows returned, all of them by default. `rank`: specification of the ranking, by default the
     ranker's. `return_score`: "relevance", or "all" to keep the scores of LanceDB, too. `highlight`: the rows have a
     column `moverank_highlights`, the places in the text where words of the query stand, and words near to them.
+    `passage`: they have a column `moverank_passage`, the window of up to so many words that is nearest to the query.
     """
 
     def __init__(
@@ -39,10 +49,12 @@ class MoverankReranker(Reranker):
         return_score: str = "relevance",
         *,
         highlight: bool = False,
+        passage: int | None = None,
     ) -> None:
         super().__init__(return_score)
         self.column, self.top_n, self.rank = column, check_count("top_n", top_n), rank
-        self.highlight, self._held = highlight, HeldRanker(ranker).load(rank)
+        self.highlight, self.passage = highlight, check_passage(passage)
+        self._held = HeldRanker(ranker).load(rank)
 
     def __str__(self) -> str:
         return f"MoverankReranker(column={self.column!r}, rank={self.rank!r})"
@@ -85,14 +97,19 @@ class MoverankReranker(Reranker):
                 f"the results have no column {self.column!r}: select it, or name the column of the texts with column="
             )
         texts = results[self.column].to_pylist()
-        found = self._held.places(query, texts, self.top_n, engine_scores, self.rank, highlight=self.highlight)
+        wanted: dict[str, Any] = {"highlight": self.highlight, "passage": self.passage}
+        found = self._held.places(query, texts, self.top_n, engine_scores, self.rank, **wanted)
         places = found[: self.top_n]
         scores = pa.array([place.score for place in places], type=pa.float32())
         ranked = results.take([place.index for place in places]).append_column(_RELEVANCE, scores)
-        if not self.highlight:
-            return ranked
-        highlights = [[asdict(one) for one in place.highlights] for place in places]
-        return ranked.append_column(HIGHLIGHTS, pa.array(highlights, type=_HIGHLIGHTS))
+        added = [place_metadata(place.highlights, place.passage) for place in places]
+        if self.highlight:
+            highlights = [one.get(HIGHLIGHTS, []) for one in added]
+            ranked = ranked.append_column(HIGHLIGHTS, pa.array(highlights, type=_HIGHLIGHTS))
+        if self.passage is not None:
+            passages = [one.get(PASSAGE) for one in added]
+            ranked = ranked.append_column(PASSAGE, pa.array(passages, type=_PASSAGE))
+        return ranked
 
 
 def _engine_scores(results: pa.Table) -> list[float | None] | None:

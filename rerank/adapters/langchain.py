@@ -13,7 +13,7 @@ try:
 except ImportError as error:
     raise missing("LangChain", "langchain") from error
 
-from moverank.rerank.adapters.ranker import HeldRanker, highlight_metadata, status_metadata
+from moverank.rerank.adapters.ranker import HeldRanker, place_metadata, status_metadata
 from moverank.rerank.adapters.stored import HeldCollection
 
 _SCORE = "relevance_score"  # the name that LangChain's own rerankers use
@@ -25,7 +25,8 @@ class MoverankCompressor(BaseDocumentCompressor):
     `ranker` is a `moverank.Reranker`, or the path of word vectors or of a collection. `top_n`: the number of documents
     returned, all of them by default. `keep_rest`: also return the others, after the first `top_n`. `rank`:
     specification of the ranking, by default the ranker's. `highlight`: the metadata of the first `top_n` have
-    `moverank_highlights`, the places in the text where words of the query stand, and words near to them.
+    `moverank_highlights`, the places in the text where words of the query stand, and words near to them. `passage`:
+    they have `moverank_passage`, the window of up to so many words that is nearest to the query.
 
     Copies of the documents are returned. Their metadata have `relevance_score`, and `moverank_status` unless the score
     is exact: "pruned" (a bound), "wordless" (no known word), "unranked" (the query has no known word: the documents
@@ -39,6 +40,7 @@ class MoverankCompressor(BaseDocumentCompressor):
     rank: str | None = None
     keep_rest: bool = False
     highlight: bool = False
+    passage: int | None = Field(default=None, ge=1)
     _held: HeldRanker = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
@@ -54,11 +56,12 @@ class MoverankCompressor(BaseDocumentCompressor):
     ) -> list[Document]:
         """Return copies of the documents, best first."""
         texts = [document.page_content for document in documents]
-        places = self._held.places(query, texts, self.top_n, rank=self.rank, highlight=self.highlight)
+        wanted: dict[str, Any] = {"highlight": self.highlight, "passage": self.passage}
+        places = self._held.places(query, texts, self.top_n, rank=self.rank, **wanted)
         return [
             _copy(
                 documents[place.index],
-                {_SCORE: place.score} | status_metadata(place) | highlight_metadata(place.highlights),
+                {_SCORE: place.score} | status_metadata(place) | place_metadata(place.highlights, place.passage),
             )
             for place in places[: None if self.keep_rest else self.top_n]
         ]
@@ -73,8 +76,9 @@ class MoverankRetriever(BaseRetriever):
 
     `rank`: specification of the ranking, by default the collection's. `options`: other fields of
     `moverank.SearchOptions`, as `{"where": {"label": "power"}}`. A document's id is its key; its metadata are the
-    stored ones, `title` and `label` if there are any, and `relevance_score`; with the option `highlight`, also
-    `moverank_highlights`, whose places are in the parts of the stored document.
+    stored ones, `title` and `label` if there are any, and `relevance_score`; with the options `highlight` and
+    `passage`, also `moverank_highlights` and `moverank_passage`. Their places are in `page_content`, which is all parts
+    of the stored document; those with `part` None are in the title.
     """
 
     collection: Any
@@ -94,16 +98,16 @@ class MoverankRetriever(BaseRetriever):
         *,
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - there are no inner runs
     ) -> list[Document]:
-        hits = self._stored.search(query, **{"k": self.k, "rank": self.rank} | self.options)
+        hits = self._stored.search(query, **{"k": self.k, "rank": self.rank} | self.options | {"full": True})
         return [
             Document(
                 id=hit.key,
-                page_content=self._stored.text(hit.key),
+                page_content=hit.text or "",
                 metadata={
                     **hit.metadata,
                     **{name: value for name, value in (("title", hit.title), ("label", hit.label)) if value},
                     _SCORE: hit.score,
-                    **highlight_metadata(hit.highlights),
+                    **place_metadata(hit.highlights, hit.passage, hit.part_starts),
                 },
             )
             for hit in hits

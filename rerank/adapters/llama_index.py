@@ -11,7 +11,7 @@ try:
 except ImportError as error:
     raise missing("LlamaIndex", "llama-index") from error
 
-from moverank.rerank.adapters.ranker import HIGHLIGHTS, HeldRanker, Placed, highlight_metadata
+from moverank.rerank.adapters.ranker import HeldRanker, Placed, place_metadata
 
 
 class MoverankPostprocessor(BaseNodePostprocessor):
@@ -20,8 +20,9 @@ class MoverankPostprocessor(BaseNodePostprocessor):
     The nodes themselves are returned, unchanged, with new scores; `top_n` of them, or all by default. A node without a
     known word has no distance and comes last; if the query has no known word, the nodes keep their order. With
     `highlight`, those with highlights are copies whose metadata have `moverank_highlights`, the places in the text that
-    is ranked where words of the query stand, and words near to them; embeddings and language models do not get to see
-    these.
+    is ranked where words of the query stand, and words near to them; with `passage`, those with a passage have
+    `moverank_passage`, the window of up to so many words that is nearest to the query. Embeddings and language models
+    do not get to see these.
     """
 
     ranker: Any = Field(description="A moverank.Reranker, or the path of word vectors or of a collection.")
@@ -31,6 +32,7 @@ class MoverankPostprocessor(BaseNodePostprocessor):
         default=MetadataMode.NONE, description="The metadata that are ranked as a part of the text; none by default."
     )
     highlight: bool = Field(default=False, description="Add the places of the query's words to the metadata.")
+    passage: int | None = Field(default=None, ge=1, description="Add the nearest window of up to so many words.")
     _held: HeldRanker = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
@@ -55,16 +57,18 @@ class MoverankPostprocessor(BaseNodePostprocessor):
             [each.score for each in nodes],
             self.rank,
             highlight=self.highlight,
+            passage=self.passage,
         )
         return [NodeWithScore(node=_node(nodes, place), score=place.score) for place in places[: self.top_n]]
 
 
 def _node(nodes: list[NodeWithScore], place: Placed) -> BaseNode:
-    """Return the node of a place, a copy if it has highlights."""
+    """Return the node of a place, a copy if it has highlights or a passage."""
     node = nodes[place.index].node
-    if not place.highlights:
+    added = place_metadata(place.highlights, place.passage)
+    if not added:
         return node
     hidden = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
-    changed: dict[str, Any] = {name: [*getattr(node, name), HIGHLIGHTS] for name in hidden}
-    changed["metadata"] = {**node.metadata, **highlight_metadata(place.highlights)}
+    changed: dict[str, Any] = {name: [*getattr(node, name), *added] for name in hidden}
+    changed["metadata"] = {**node.metadata, **added}
     return node.model_copy(update=changed)

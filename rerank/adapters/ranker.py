@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from moverank.rerank.adapters.document_bags import Known
 from moverank.rerank.bags.bag import Bag
 from moverank.rerank.errors import BagError, EmbeddingError, MissingExtra, OptionError
-from moverank.rerank.ranking import Highlight, Hit, Ranking
+from moverank.rerank.ranking import Highlight, Hit, Passage, Ranking
 from moverank.rerank.words.embedding import Embedding, unusable_rows
 from moverank.rerank.words.tokenizer import StopWords, tokenizer_of
 
@@ -64,6 +64,9 @@ STATUS = "moverank_status"
 HIGHLIGHTS = "moverank_highlights"
 """The field of a host's metadata that holds where words of the query stand in a candidate, as `Hit.highlights`."""
 
+PASSAGE = "moverank_passage"
+"""The field of a host's metadata that holds the window of a candidate nearest to the query, as `Hit.passage`."""
+
 EngineScores = Sequence[float | None]
 """The scores that a host gave to the candidates, larger being better; None: no score."""
 
@@ -81,10 +84,12 @@ class Ranker(Protocol):
         rank: str | None = None,
         *,
         highlight: bool = False,
+        passage: int | None = None,
     ) -> list[Ranking]:
-        """Return all candidates of each query, best first, of which the first `k` are exact; `highlight`: see `Hit`.
+        """Return all candidates of each query, best first, of which the first `k` are exact.
 
-        The ranking of a query without known words has a `problem`, and its candidates in their order.
+        `highlight`, `passage`: the first `k` have places and passages, see `Hit`. The ranking of a query without known
+        words has a `problem`, and its candidates in their order.
         """
         ...
 
@@ -101,6 +106,7 @@ class Placed:
     score: float
     status: Status
     highlights: tuple[Highlight, ...] = ()
+    passage: Passage | None = None
 
 
 class HeldRanker:
@@ -130,12 +136,14 @@ class HeldRanker:
         rank: str | None = None,
         *,
         highlight: bool = False,
+        passage: int | None = None,
     ) -> list[Placed]:
         """Return the places of all `texts`, best first; None counts as an empty text. The first `k` are exact, or all.
 
-        `scores` of the host are used by a ranking with the term `vector`. `highlight`: the first `k` have highlights.
+        `scores` of the host are used by a ranking with the term `vector`. `highlight`: the first `k` have highlights;
+        `passage`: and passages of up to so many words.
         """
-        return self.places_of_many([query], [texts], k, [scores], rank, highlight=highlight)[0]
+        return self.places_of_many([query], [texts], k, [scores], rank, highlight=highlight, passage=passage)[0]
 
     def places_of_many(
         self,
@@ -146,11 +154,13 @@ class HeldRanker:
         rank: str | None = None,
         *,
         highlight: bool = False,
+        passage: int | None = None,
     ) -> list[list[Placed]]:
         """Return the places of the texts of each of many queries."""
         candidates = [[text or "" for text in some] for some in texts]
         given = [finite_scores(each) for each in scores]
-        ranked = self._ranker.get().rank_many(queries, candidates, k, given, rank, highlight=highlight)
+        places: dict[str, Any] = {"highlight": highlight, "passage": passage}
+        ranked = self._ranker.get().rank_many(queries, candidates, k, given, rank, **places)
         return [places_of(found) for found in ranked]
 
 
@@ -170,7 +180,8 @@ def places_of(ranking: Ranking) -> list[Placed]:
     """Return the places of the candidates of a ranking, best first."""
     unranked = ranking.problem is not None
     return [
-        Placed(_index(hit), hit.score, "unranked" if unranked else _status(hit), hit.highlights) for hit in ranking.hits
+        Placed(_index(hit), hit.score, "unranked" if unranked else _status(hit), hit.highlights, hit.passage)
+        for hit in ranking.hits
     ]
 
 
@@ -189,9 +200,29 @@ def status_metadata(place: Placed) -> dict[str, str]:
     return {} if place.status == "exact" else {STATUS: place.status}
 
 
-def highlight_metadata(highlights: Sequence[Highlight]) -> dict[str, Any]:
-    """Return highlights as metadata; none if there are none."""
-    return {HIGHLIGHTS: [asdict(one) for one in highlights]} if highlights else {}
+def place_metadata(
+    highlights: Sequence[Highlight], passage: Passage | None, part_starts: Sequence[int] = (0,)
+) -> dict[str, Any]:
+    """Return highlights and passage as metadata; none if there are none.
+
+    Places count in the one text that a host has of a candidate, where its parts begin at `part_starts`.
+    """
+    found: dict[str, Any] = {HIGHLIGHTS: [_moved(one, part_starts) for one in highlights]} if highlights else {}
+    return found | ({} if passage is None else {PASSAGE: _moved(passage, part_starts)})
+
+
+def _moved(place: Highlight | Passage, part_starts: Sequence[int]) -> dict[str, Any]:
+    """Return a place as a mapping, with the part 0, which is all parts as one text; None: the title."""
+    start = 0 if place.part is None else part_starts[place.part]
+    part = None if place.part is None else 0
+    return asdict(place) | {"part": part, "start": start + place.start, "end": start + place.end}
+
+
+def check_passage(value: int | None) -> int | None:
+    """Return the most words of a passage, or None for no passage; raise OptionError for any other value."""
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
+        return value
+    raise OptionError(f"passage must be a whole number of words of 1 or more, or None for no passage, not {value!r}")
 
 
 def check_count(name: str, value: int | None) -> int | None:

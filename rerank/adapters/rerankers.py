@@ -12,21 +12,19 @@ try:
 except ImportError as error:
     raise missing("rerankers", "rerankers") from error
 
-from moverank.rerank.adapters.ranker import GivenRanker, HeldRanker, Status, check_count
-from moverank.rerank.ranking import Highlight
+from moverank.rerank.adapters.ranker import GivenRanker, HeldRanker, Placed, check_count, check_passage
 
 
 class MoverankResult(Result):
     """A result with its `status`: "exact", or "pruned" (a bound), "wordless" (no known word) or "unranked".
 
-    `highlights` are the places in the text where words of the query stand, and words near to them, if requested.
+    `highlights` are the places in the text where words of the query stand, and words near to them, if requested,
+    and `passage` is the window nearest to the query.
     """
 
-    def __init__(
-        self, document: Document, score: float, rank: int, status: Status, highlights: tuple[Highlight, ...] = ()
-    ) -> None:
-        super().__init__(document, score, rank)
-        self.status, self.highlights = status, highlights
+    def __init__(self, document: Document, rank: int, place: Placed) -> None:
+        super().__init__(document, place.score, rank)
+        self.status, self.highlights, self.passage = place.status, place.highlights, place.passage
 
 
 class MoverankRanker(BaseRanker):
@@ -34,7 +32,8 @@ class MoverankRanker(BaseRanker):
 
     `model_name_or_path` is a `moverank.Reranker`, or the path of word vectors or of a collection. `k`: the number of
     the first results that are exact, all of them by default; the others have bounds. `rank`: specification of the
-    ranking, by default the ranker's. `highlight`: the first `k` results have `highlights`.
+    ranking, by default the ranker's. `highlight`: the first `k` results have `highlights`. `passage`: they have the
+    `passage` of up to so many words.
     """
 
     ranking_type = "pointwise"
@@ -47,9 +46,10 @@ class MoverankRanker(BaseRanker):
         k: int | None = None,
         rank: str | None = None,
         highlight: bool = False,
+        passage: int | None = None,
     ) -> None:
         self.verbose, self.k, self.ranking = verbose, check_count("k", k), rank
-        self.highlight = highlight
+        self.highlight, self.passage = highlight, check_passage(passage)
         self._held = HeldRanker(model_name_or_path).load(rank)
 
     def rank(
@@ -62,11 +62,9 @@ class MoverankRanker(BaseRanker):
         """Return all documents, best first, with their ids, metadata, ranks from 1 and scores."""
         documents = prep_docs(docs, doc_ids, metadata) if docs else []
         texts = [document.text for document in documents]
-        places = self._held.places(query, texts, self.k, rank=self.ranking, highlight=self.highlight)
-        results = [
-            MoverankResult(documents[place.index], place.score, rank, place.status, place.highlights)
-            for rank, place in enumerate(places, start=1)
-        ]
+        wanted: dict[str, Any] = {"highlight": self.highlight, "passage": self.passage}
+        places = self._held.places(query, texts, self.k, rank=self.ranking, **wanted)
+        results = [MoverankResult(documents[place.index], rank, place) for rank, place in enumerate(places, start=1)]
         return RankedResults(results=results, query=query, has_scores=True)
 
     def score(self, query: str, doc: str) -> float:

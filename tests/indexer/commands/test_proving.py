@@ -10,6 +10,7 @@ import pytest
 
 from moverank import verify
 from tests.indexer.commands.program import Call
+from tests.indexer.world import vectors_in
 
 _EXACT = ("--rank", "wmd", "--exact")
 _KEYS = ["verified", "digest", "documents", "k", "hits", "query", "gamma", "weights", "tolerance", "without"]
@@ -123,6 +124,16 @@ def test_check_proves_searches(call: Call, collection: Path) -> None:
     answer = call("check", "-i", collection, "--searches", "3", "--json")
     assert (answer.code, answer.json) == (0, {"ok": True, "problems": []})
     assert call("check", "-i", collection, "--searches", "2").out == "nothing is wrong\n"
+
+
+def test_check_says_that_searches_are_not_proven(call: Call, collection: Path) -> None:
+    file = vectors_in(collection) / "vectors.npy"
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    answer = call("check", "-i", collection, "--searches", "2", "--json")
+    assert answer.code == 1
+    assert "vectors.npy is damaged" in answer.json["problems"][0]
+    assert answer.json["problems"][-1].startswith("no search was proven")
+    assert call("check", "-i", collection, "--searches", "2", "--repair").out == "nothing is wrong\n"
 
 
 def test_an_interrupted_proof_leaves_no_file(collection: Path, tmp_path: Path) -> None:

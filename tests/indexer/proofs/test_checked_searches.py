@@ -12,7 +12,7 @@ from moverank.indexer.proofs.checked_searches import check_searches
 from moverank.indexer.search.phases import Search
 from moverank.indexer.search.query import Outcome
 from tests.indexer.proofs.conftest import Searchable
-from tests.indexer.world import MakeCollection, document
+from tests.indexer.world import WORDS, MakeCollection, document
 
 
 @pytest.mark.parametrize("choices", [{}, {"gamma": 0.75, "weights": "tfidf"}, {"rank": "auto"}], ids=repr)
@@ -45,6 +45,22 @@ def test_a_wrong_search_is_reported(searchable: Searchable, monkeypatch: pytest.
     monkeypatch.setattr(Search, "run", missing)
     (problem,) = check_searches(collection, 1, silent)
     assert "is not proven" in problem
+
+
+def test_a_document_that_is_removed_meanwhile_is_passed_over(make_collection: MakeCollection) -> None:
+    collection = make_collection()
+    collection.index([document(f"d{i}", f"ant {word}") for i, word in enumerate(WORDS)])
+    calls: list[tuple[str, int, int | None, str]] = []
+
+    def progress(task: str, done: int, total: int | None, unit: str) -> None:
+        calls.append((task, done, total, unit))
+        if task == "verifying searches":
+            with Collection.open(collection.path) as other:
+                other.remove(list(other.keys())[:-1])
+
+    with Collection.open(collection.path) as opened:
+        assert check_searches(opened, 100, progress) == ()
+    assert 1 <= sum(task == "verifying searches" for task, *_ in calls) <= 2
 
 
 def test_collections_without_documents_have_no_searches(collection: Collection) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from moverank import Collection, Document, Part, UsageError, verify
+from moverank import Collection, Document, Part, TooLarge, UsageError, verify
 from tests.indexer.proofs.conftest import Searchable
 from tests.indexer.proofs.files import content_of, digest_of, is_true, true_distances
 from tests.indexer.world import NO_VECTOR, WORDS, MakeCollection, check_exact, document, nearly_equal, snapshot_above
@@ -115,6 +115,7 @@ def test_the_digest_depends_on_the_documents_alone(
         ({"group_by": "label", "budget": 1.0}, "leave out --group-by, --budget"),
         ({"max_distance": "1%"}, "leave out --max-distance"),
         ({"percentile": True}, "leave out --percentile"),
+        ({"stop": bool}, "leave out stop"),
         ({"depth": 20}, "leave out --depth without --exact"),
     ],
 )
@@ -124,6 +125,16 @@ def test_other_searches_have_no_proof(
     collection, _ = searchable.flat()
     with pytest.raises(UsageError, match=message):
         collection.prove(tmp_path / "a.proof", "ant", **{"rank": "wmd", **choices})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("choices", [{"full": True}, {"highlight": True}, {"explained": True}])
+def test_an_answer_that_is_too_large_leaves_no_proof(
+    searchable: Searchable, tmp_path: Path, choices: dict[str, Any]
+) -> None:
+    collection, _ = searchable.flat()
+    with pytest.raises(TooLarge):
+        collection.prove(tmp_path / "a.proof", "ant", rank="wmd", exact=True, most_characters=10, **choices)
     assert not list(tmp_path.iterdir())
 
 

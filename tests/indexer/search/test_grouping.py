@@ -6,7 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from moverank import Collection, Document, UsageError
+from moverank import Collection, Document, SearchOptions, TooLarge, UsageError
+from moverank.indexer.search.answer_size import AnswerSize
 from moverank.rerank.ranking import Ranking
 from tests.indexer.world import WORDS, MakeCollection, document, random_documents
 
@@ -126,3 +127,66 @@ def test_groups_of_candidates_are_certified_only_if_none_is_missing(collection: 
     assert found.certified == (found.scope == "collection") == (depth >= 60)
     best = collection.search("ant bee", k=9, rank="wmd", group_by="label", depth=depth, max_distance="5%")
     assert ([hit.key for hit in best.hits], best.certified) == (["same0"], depth > 10)
+
+
+def _of_three_pages(collection: Collection) -> Collection:
+    """Index 60 documents; the hits of the third page are beyond the first 40."""
+    pages = [0] * 20 + [1] * 20 + [2] * 20
+    collection.index(
+        [
+            document(f"d{i}", "ant " * (60 - i) + "bee " * (i + 1), metadata={"page": page})
+            for i, page in enumerate(pages)
+        ]
+    )
+    return collection
+
+
+@pytest.mark.parametrize("depth", [None, 60])
+@pytest.mark.parametrize("rank", ["wmd", "wmd+bm25"])
+def test_the_best_hits_have_all_that_is_requested_wherever_they_are(
+    collection: Collection, depth: int | None, rank: str
+) -> None:
+    options = SearchOptions(k=3, rank=rank, depth=depth, explained=True, full=True, highlight=True, passage=4)
+    grouped = _of_three_pages(collection).search("ant", options, group_by="page").hits
+    whole = {hit.key: hit for hit in collection.search("ant", options, k=60).hits}
+    assert [hit.metadata["page"] for hit in grouped] == [0, 1, 2]
+    assert all(hit.flows and hit.text and hit.highlights and hit.passage for hit in grouped)
+    assert list(grouped) == [whole[hit.key] for hit in grouped]
+    explained = collection.search("ant", k=3, rank=rank, depth=depth, group_by="page", explained=True).hits
+    assert [hit.flows for hit in explained] == [
+        collection.search("ant", k=60, rank=rank, explained=True).hits[place].flows for place in (0, 20, 40)
+    ]
+
+
+@pytest.mark.parametrize("depth", [None, 60])
+def test_the_size_of_a_grouped_answer_is_that_of_its_hits(
+    collection: Collection, depth: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = SearchOptions(k=3, rank="wmd", depth=depth, full=True, group_by="page")
+    hits = _of_three_pages(collection).search("ant", options).hits
+    size = sum(len(hit.text or "") for hit in hits)
+    counted: list[int] = []
+    add_texts = AnswerSize.add_texts
+
+    def counting(own: AnswerSize, reader: Any, ids: Any) -> None:
+        counted.extend(ids)
+        add_texts(own, reader, ids)
+
+    monkeypatch.setattr(AnswerSize, "add_texts", counting)
+    assert collection.search("ant", options, most_characters=size + 10).hits == hits
+    assert len(counted) == 3
+    with pytest.raises(TooLarge):
+        collection.search("ant", options, most_characters=size - 10)
+
+
+def test_a_document_whose_metadata_have_the_key_of_a_hit_is_not_completed(collection: Collection) -> None:
+    collection.index(
+        [
+            document("a", "ant ant", metadata={"page": 1}),
+            document(" a", "ant", metadata={"page": 1, "key": "b"}),
+            document("b", "ant bee bee", metadata={"page": 2}),
+        ]
+    )
+    found = collection.search("ant", k=2, rank="bm25", group_by="page", full=True)
+    assert {hit.metadata["page"] for hit in found.hits} == {1, 2}
+    assert all(hit.text for hit in found.hits)

@@ -3,7 +3,9 @@
 import json
 import math
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,13 +15,16 @@ from hypothesis import strategies as st
 
 from moverank import Collection, Document, Embedding, Part, Rejection, Reranker, SearchOptions, Settings
 from moverank.indexer.errors import UsageError
-from moverank.indexer.ranked_texts import ranked_texts, whole_texts
+from moverank.indexer.ranked_texts import QueryText, RankedTexts, StoredKey, ranked_texts, whole_texts
 from moverank.indexer.reading import read_documents, read_threads
+from moverank.indexer.search import locating
 from moverank.indexer.search import occurrences as occurring
+from moverank.indexer.search import searcher as searching
 from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.hits import snippet
 from moverank.indexer.search.locating import Locator
 from moverank.indexer.search.occurrences import Occurrence, highlights_in, occurrences
+from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.errors import OutOfTime, TooLarge
 from moverank.rerank.ranking import Highlight, Hit, Ranking, Span
 from moverank.rerank.words.languages import CODES
@@ -367,6 +372,69 @@ def test_places_beyond_the_size_of_an_explanation_are_left_out(collection: Colle
         assert [flow.mass for flow in cut.flows] == [flow.mass for flow in whole.flows]
     assert AnswerSize(10**6).cut(whole) == whole
     assert sizes == sorted(sizes, reverse=True)
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[Occurrence]:
+    """The words that searches and explanations find in texts from now on."""
+    seen: list[Occurrence] = []
+
+    def counting(texts: RankedTexts, tokenizer: Tokenizer) -> Iterator[Occurrence]:
+        for one in occurrences(texts, tokenizer):
+            seen.append(one)
+            yield one
+
+    monkeypatch.setattr(searching, "occurrences", counting)
+    monkeypatch.setattr(locating, "occurrences", counting)
+    return seen
+
+
+def _explain(collection: Collection, query: QueryText | StoredKey, key: str, most: int) -> Explanation:
+    """Return the explanation of a server that limits the size of an answer."""
+    options = SearchOptions(rank="wmd", highlight=True, most_characters=most)
+    return collection._run(lambda state: state.searcher.explain(query, key, options))  # noqa: SLF001 - not public
+
+
+def test_an_explanation_reads_no_more_than_it_keeps(collection: Collection, seen: list[Occurrence]) -> None:
+    collection.index([document("big", "ant bee " * 20_000), document("small", "ant bee")])
+    found = _explain(collection, "ant", "big", 200_000)
+    assert len(found.highlights) == 1_999  # and a span in the query
+    assert found.flows
+    assert not any(flow.target_spans for flow in found.flows)
+    assert len(seen) < 10_000
+    seen.clear()
+    for query, key in (("ant", "big"), (StoredKey("big"), "small")):  # no text is read that is too long
+        found = _explain(collection, query, key, 100_000)
+        assert found.flows
+        assert not found.highlights
+        assert len(seen) <= 1
+    whole = _explain(collection, "ant", "small", 200_000)
+    assert all(flow.target_spans for flow in whole.flows)
+    assert whole == collection.explain("ant", "small", rank="wmd")
+
+
+def test_the_text_of_a_stored_query_counts(collection: Collection, seen: list[Occurrence]) -> None:
+    collection.index([document("big", "ant bee " * 20_000), document("small", "ant bee")])
+    with pytest.raises(TooLarge, match="that are read for it"):
+        collection.similar("big", rank="wmd", highlight=True, most_characters=100_000)
+    assert not seen
+    assert collection.similar("big", rank="wmd", highlight=True, most_characters=160_000).hits[0].highlights
+    with pytest.raises(TooLarge):
+        collection.search("ant", rank="wmd", highlight=True, k=1, most_characters=160_000)
+
+
+def test_the_budget_pays_for_all_places_once(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    collection.index([document("big", "ant bee " * 60_000), document("other", "ant bee " * 60_000)])
+    calls: list[int] = []
+
+    def monotonic() -> float:  # each look at the clock takes a second
+        calls.append(1)
+        return float(len(calls))
+
+    monkeypatch.setattr(locating, "time", SimpleNamespace(monotonic=monotonic))
+    (hit,) = collection.similar("big", k=1, rank="wmd", highlight=True, budget=20.0).hits
+    assert not hit.highlights
+    assert len(calls) <= 23
 
 
 @given(st.lists(st.text("ab \n.é", max_size=20), min_size=1, max_size=3))

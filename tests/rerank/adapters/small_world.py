@@ -73,9 +73,10 @@ class CountingRanker:
         rank: str | None = None,
         *,
         highlight: bool = False,
+        passage: int | None = None,
     ) -> list[Ranking]:
         """See `Reranker.rank_many`."""
-        rankings = self.ranker.rank_many(queries, candidates, k, scores, rank, highlight=highlight)
+        rankings = self.ranker.rank_many(queries, candidates, k, scores, rank, highlight=highlight, passage=passage)
         self.solved += sum(ranking.counts.solved for ranking in rankings)
         self.depths += [k] * len(queries)
         return rankings

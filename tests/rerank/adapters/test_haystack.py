@@ -92,7 +92,7 @@ def test_a_pipeline_is_stored_and_loaded(vectors_file: Path) -> None:
     again = Pipeline.loads(stored, allowed_modules=[MODULE])
     assert again.to_dict() == pipeline.to_dict()
     assert again.to_dict()["components"]["moverank"]["init_parameters"] == {
-        "path": str(vectors_file), "top_k": 2, "rank": "wmd", "keep_rest": True, "highlight": False
+        "path": str(vectors_file), "top_k": 2, "rank": "wmd", "keep_rest": True, "highlight": False, "passage": None
     }  # fmt: skip
     inputs = {"moverank": {"query": world.QUERY, "documents": _documents()}}
     assert _ids(again.run(inputs)["moverank"]) == _ids(pipeline.run(inputs)["moverank"])
@@ -121,10 +121,13 @@ def test_invalid_arguments_are_named(vectors_file: Path) -> None:
 
 
 def test_the_first_documents_have_highlights(vectors_file: Path) -> None:
-    ranker = MoverankRanker(str(vectors_file), top_k=2, keep_rest=True, highlight=True)
-    assert MoverankRanker.from_dict(ranker.to_dict()).highlight
+    ranker = MoverankRanker(str(vectors_file), top_k=2, keep_rest=True, highlight=True, passage=2)
+    again = MoverankRanker.from_dict(ranker.to_dict())
+    assert (again.highlight, again.passage) == (True, 2)
     found = ranker.run(world.QUERY, _documents())["documents"]
     for document in found[:2]:
         for one in document.meta["moverank_highlights"]:
             assert document.content[one["start"] : one["end"]] == one["word"]
+        passage = document.meta["moverank_passage"]
+        assert document.content[passage["start"] : passage["end"]] == passage["text"]
     assert all("moverank_highlights" not in document.meta for document in found[2:])

@@ -176,11 +176,15 @@ def test_invalid_arguments_are_named(table: Any, ranker: Reranker) -> None:
 
 
 def test_rows_have_highlights(table: Any, ranker: Reranker) -> None:
-    reranker = MoverankReranker(ranker, top_n=2, highlight=True)
+    reranker = MoverankReranker(ranker, top_n=2, highlight=True, passage=2)
     result = table.search(VECTORS[0]).rerank(reranker, query_string=world.QUERY).to_arrow()
     for row in result.to_pylist():
         assert row["moverank_highlights"]
         assert all(row["text"][one["start"] : one["end"]] == one["word"] for one in row["moverank_highlights"])
+        passage = row["moverank_passage"]
+        assert row["text"][passage["start"] : passage["end"]] == passage["text"]
     unknown = table.search(VECTORS[0]).rerank(reranker, query_string=world.UNKNOWN).to_arrow()
     assert unknown["moverank_highlights"].to_pylist() == [[], []]
+    assert unknown["moverank_passage"].to_pylist() == [None, None]
+    assert unknown.schema == result.schema
     assert unknown.schema.field("moverank_highlights").type == result.schema.field("moverank_highlights").type

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from moverank import Collection, Reranker
+from moverank import Collection, Part, Reranker, Settings
+from moverank import Document as Stored
 from tests.rerank.adapters import small_world as world
 
 pytest.importorskip("langchain_core")
@@ -148,14 +149,37 @@ def test_the_first_documents_have_highlights(ranker: Reranker, collection: Colle
         Document(page_content="plug cat"),
         Document(page_content="roof"),
     ]
-    compressor = MoverankCompressor(ranker=ranker, top_n=2, keep_rest=True, highlight=True)
+    compressor = MoverankCompressor(ranker=ranker, top_n=2, keep_rest=True, highlight=True, passage=2)
     found = compressor.compress_documents(documents, world.QUERY)
     for document in found[:2]:
         for one in document.metadata["moverank_highlights"]:
             assert document.page_content[one["start"] : one["end"]].lower() == one["word"]
+        passage = document.metadata["moverank_passage"]
+        assert document.page_content[passage["start"] : passage["end"]] == passage["text"]
     assert {one["word"] for one in found[0].metadata["moverank_highlights"]} >= {"plug", "hot"}
-    assert "moverank_highlights" not in found[2].metadata
+    assert not {"moverank_highlights", "moverank_passage"} & set(found[2].metadata)
     plain = MoverankCompressor(ranker=ranker).compress_documents(documents, world.QUERY)
     assert all("moverank_highlights" not in document.metadata for document in plain)
     stored = MoverankRetriever(collection=collection, k=1, options={"highlight": True}).invoke(world.QUERY)[0]
     assert [one["word"] for one in stored.metadata["moverank_highlights"] if one["part"] == 0] == world.QUERY.split()
+
+
+def test_places_of_a_stored_document_count_in_its_whole_text(vectors_file: Path, tmp_path: Path) -> None:
+    stored = Stored("d", "Hot roof", (Part("A cat sleeps."), Part("\n"), Part("The plug is hot, hot.")))
+    with Collection.create(tmp_path / "parts.index", Settings(embedding=str(vectors_file))) as collection:
+        collection.index([stored])
+        for options in ({"highlight": True, "passage": 2}, {"passage": 2}, {"highlight": True}):
+            retriever = MoverankRetriever(collection=collection, options=options)
+            (found,) = retriever.invoke("hot plug")
+            assert found.page_content == "A cat sleeps.\n\n\n\n\nThe plug is hot, hot."
+            places = found.metadata.get("moverank_highlights", [])
+            assert bool(places) == ("highlight" in options)
+            for one in places:
+                text = found.metadata["title"] if one["part"] is None else found.page_content
+                assert text[one["start"] : one["end"]].lower() == one["word"]
+            assert {one["part"] for one in places} == ({None, 0} if places else set())
+            passage = found.metadata.get("moverank_passage")
+            assert (passage is not None) == ("passage" in options)
+            if passage:
+                assert found.page_content[passage["start"] : passage["end"]] == passage["text"] != ""
+                assert (passage["part"], passage["start"] >= len("A cat sleeps.")) == (0, True)

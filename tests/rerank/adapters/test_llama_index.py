@@ -99,7 +99,7 @@ def test_invalid_arguments_are_named(ranker: Reranker) -> None:
 
 def test_copies_of_nodes_have_highlights_that_no_model_sees(ranker: Reranker) -> None:
     given = _scored()
-    postprocessor = MoverankPostprocessor(ranker=ranker, top_n=2, highlight=True)
+    postprocessor = MoverankPostprocessor(ranker=ranker, top_n=2, highlight=True, passage=2)
     found = postprocessor.postprocess_nodes(given, query_str=world.QUERY)
     assert given == _scored()
     for each in found:
@@ -107,6 +107,9 @@ def test_copies_of_nodes_have_highlights_that_no_model_sees(ranker: Reranker) ->
         highlights = each.node.metadata["moverank_highlights"]
         assert highlights
         assert [text[one["start"] : one["end"]] for one in highlights] == [one["word"] for one in highlights]
+        passage = each.node.metadata["moverank_passage"]
+        assert text[passage["start"] : passage["end"]] == passage["text"]
         for mode in (MetadataMode.EMBED, MetadataMode.LLM):
+            assert "moverank_passage" not in each.node.get_content(metadata_mode=mode)
             assert "moverank_highlights" not in each.node.get_content(metadata_mode=mode)
             assert "number" in each.node.get_content(metadata_mode=mode)

@@ -93,3 +93,13 @@ def test_the_first_results_have_highlights(ranker: Reranker) -> None:
         assert all(result.text[one.start : one.end] == one.word for one in result.highlights)
     assert all(not result.highlights for result in results[2:])
     assert all(not result.highlights for result in MoverankRanker(ranker).rank(world.QUERY, TEXTS, KEYS))
+
+
+def test_the_first_results_have_passages(ranker: Reranker) -> None:
+    results = list(MoverankRanker(ranker, k=2, passage=2).rank(world.QUERY, TEXTS, KEYS))
+    for result in results[:2]:
+        assert result.passage is not None
+        assert result.text[result.passage.start : result.passage.end] == result.passage.text
+    assert all(result.passage is None for result in results[2:])
+    with pytest.raises(ValueError, match="passage must be a whole number of words of 1 or more"):
+        MoverankRanker(ranker, passage=0)
