@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.documents import Event
 from moverank.indexer.errors import UsageError
-from moverank.indexer.filters import alternatives, matching_ids
+from moverank.indexer.filters import FewDocuments, alternatives, matching_ids
 from moverank.indexer.options import Where
 from moverank.indexer.ranked_texts import QueryText
 from moverank.indexer.ranking_spec import RankingSpec, Weights
@@ -190,12 +190,10 @@ class _Run:
         frequencies: Callable[[], Frequencies] = cache(lambda: stored_frequencies(reader))
         # The words of documents and watches are given with their texts.
         self._factors = WordFactors.by(embedding, lambda ids, _: frequencies().idf(ids), lambda _: ())
-        self._passing: dict[Any, _Rows] = {}
 
     def events(self, ids: Sequence[int]) -> list[Event]:
         """Return the events of documents `ids`, increasing, in their order, and by the names of watches."""
-        found = [one for one in self._near(ids) if self._passes(one)]
-        found.sort(key=lambda one: (one.id, one.watch.name))
+        found = sorted(self._filtered(list(self._near(ids))), key=lambda one: (one.id, one.watch.name))
         stored = self._reader.keys_and_revisions(sorted({one.id for one in found}))
         return [Event(0, one.watch.name, stored[one.id][0], one.distance, stored[one.id][1]) for one in found]
 
@@ -223,17 +221,16 @@ class _Run:
         factors = self._factors.of(weights, words.ids, words.texts)
         return weigh(counted.counts, gamma, factors, self._title_weight)
 
-    def _passes(self, found: _Found) -> bool:
-        """Return whether a document passes the filter of a watch."""
-        groups = alternatives(found.watch.where)
-        if not groups:
-            return True
-        if groups not in self._passing:
-            fields = {condition.field for group in groups for condition in group}
-            self._passing[groups] = matching_ids(self._reader, found.watch.where, fields)
-        passing = self._passing[groups]
-        place = np.searchsorted(passing, found.id)
-        return bool(place < len(passing) and passing[place] == found.id)
+    def _filtered(self, found: Sequence[_Found]) -> Iterator[_Found]:
+        """Yield those of `found`, one watch after another, that pass the filters of their watches."""
+        documents = FewDocuments.read(self._reader, {one.id for one in found if one.watch.where})
+        for _, group in groupby(found, lambda one: one.watch.name):
+            some = list(group)
+            if where := some[0].watch.where:
+                fields = {condition.field for conditions in alternatives(where) for condition in conditions}
+                passing = set(matching_ids(documents.only([one.id for one in some]), where, fields).tolist())
+                some = [one for one in some if one.id in passing]
+            yield from some
 
 
 class _Documents:

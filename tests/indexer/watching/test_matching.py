@@ -16,6 +16,7 @@ from moverank.indexer.indexing import sync
 from moverank.indexer.maintenance.backup import copy_collection
 from moverank.indexer.options import OtherGroups
 from moverank.indexer.ranking_spec import parse_ranking, resolve
+from moverank.indexer.store import Reader
 from moverank.indexer.watching import matching
 from tests.indexer.world import NO_VECTOR, WORDS, CollectionFactory, MakeCollection, Twin, document, random_documents
 
@@ -217,6 +218,24 @@ def test_filters_of_fields_that_no_document_has_any_more(watched: Collection) ->
     watched.remove(["a"])
     assert _index(watched, document("b", "ant bee")) == [("ants", "b"), ("none", "b")]
     assert _index(watched, document("b", "ant bee", label="red")) == [("ants", "b"), ("red", "b")]
+
+
+def test_a_filter_is_evaluated_for_the_documents_found_alone(
+    watched: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accepting = ["label^=b", "label!=red", "year>=2020", "label", "!label.x", "key=7", "key>=3", "!source"]
+    watched.index([document("far", "elk", label="x", metadata={"year": 1, "label": {"x": 1}})])
+    for where in (*accepting, "label=red", "!year", "key!=7", "key<3", "source", "source^=a"):
+        watched.watch(where, "ant bee", 0.5, where=[where])
+
+    def whole(*_: object) -> None:
+        pytest.fail("all documents were read")
+
+    of_all = "ids all_keys ids_beginning files_of_source ids_with_field distinct_values ids_with_value values"
+    for name in of_all.split():
+        monkeypatch.setattr(Reader, name, whole)
+    found = _index(watched, document("7", "ant bee", label="blue", metadata={"year": 2021}), upkeep=False)
+    assert found == [(name, "7") for name in sorted(["ants", *accepting])]
 
 
 @pytest.mark.parametrize(
