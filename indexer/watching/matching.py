@@ -165,16 +165,13 @@ class Matcher:
 
     def follow(self, writer: Writer) -> None:
         """Write the events of the documents that the transaction of `writer` has added or changed."""
-        self.write(writer, writer.changed_ids(self._since))
-        self._since = writer.revision()
-
-    def write(self, writer: Writer, ids: Sequence[int]) -> None:
-        """Write the events of the documents `ids`, increasing."""
+        ids = writer.changed_ids(self._since)
         run = _Run(writer, self._settings, self._embedding, self._pool)
         for some in batches(ids, max(1, min(_DOCUMENTS, _PAIRS // max(1, len(self._pool.watches))))):
             events = run.events(some)
             writer.add_events(events)
             self.events += len(events)
+        self._since = writer.revision()
 
 
 class _Run:
