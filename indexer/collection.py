@@ -367,9 +367,10 @@ class Collection(Face, StoredDocuments):
         Events are the hits of an exact search in the state of their transaction, up to rounding at the limit. A watch
         of the same `name` is replaced. `query`: a text or a `Document`, as in `search`. `within`: the largest distance,
         by `rank`: a distance with options, by default WMD with the collection's gamma and weights. `where`: only
-        documents that pass this filter. A collection has at most 10,000 watches. Raises UsageError for other rankings
-        and other invalid arguments, and while the collection's language is still to be found, NoKnownWords, and
-        LockedError while another process writes.
+        documents that pass this filter. A collection has at most 10,000 watches, whose names, queries and filters have
+        at most 20,000,000 characters together, as JSON. Raises UsageError for other rankings and other invalid
+        arguments, and while the collection's language is still to be found, NoKnownWords, and LockedError while another
+        process writes.
         """
         from moverank.indexer.watching.matching import add_watch
         from moverank.indexer.watching.watches import watch_ranking

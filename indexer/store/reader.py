@@ -524,6 +524,11 @@ class Reader:
         """Return the number of watches of other names than one; no name is empty."""
         return self.rows.number("SELECT count(*) FROM watches WHERE name != :name", name=without)
 
+    def watch_size(self) -> int:
+        """Return the characters of the names, queries and filters of all watches, as JSON."""
+        query, conditions = self.rows.json("query"), self.rows.json("conditions")
+        return self.rows.number(f"SELECT sum(length(name) + length({query}) + length({conditions})) FROM watches")
+
     def last_event(self) -> int:
         """Return the largest number of an event that was ever given, 0 if none was."""
         return max(self._number_set(EVENTS_FORGOTTEN), self.rows.number("SELECT max(number) FROM events"))

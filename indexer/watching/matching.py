@@ -41,6 +41,7 @@ from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.languages import AUTO_LANGUAGE
 
 _MOST = 10_000  # watches
+_MOST_CHARACTERS = 20_000_000  # of their names, queries and filters as JSON, which each change of the collection reads
 _DOCUMENTS, _WATCHES = 2000, 256  # whose distances are bounded together
 _PAIRS = 2_000_000  # of documents and watches whose events are held together
 _SHARES = (0.6, 0.75, 1.0)  # of the mass of documents, whose words are bounded one after another: few need all
@@ -136,8 +137,8 @@ def add_watch(
 ) -> Watch:
     """Store a watch, or replace the one of its name, and return it; `settings` and `embedding` are the collection's.
 
-    Raises UsageError for an invalid argument, more than 10,000 watches, and a language that is still to be found, and
-    NoKnownWords for a query without a word that has a vector.
+    Raises UsageError for an invalid argument, more than 10,000 watches, or 20,000,000 characters of all, and a language
+    that is still to be found, and NoKnownWords for a query without a word that has a vector.
     """
     if settings.language == AUTO_LANGUAGE:
         raise UsageError(
@@ -150,6 +151,9 @@ def add_watch(
     if not pool.watches:
         raise NoKnownWords(without_words(query, has_words=pool.has_words))
     writer.store_watch(watch)
+    if (size := writer.watch_size()) > _MOST_CHARACTERS:  # the transaction is not committed
+        most = f"at most {_MOST_CHARACTERS:,} characters together, as JSON: with this one they would have {size:,}"
+        raise UsageError(f"the watches of a collection have {most}; shorten its query or filter, or remove others")
     return Watch.of(watch)
 
 

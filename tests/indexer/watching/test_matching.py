@@ -1,5 +1,6 @@
 """Events of any stream of documents, in any batches, are those of brute force through POT."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -316,6 +317,21 @@ def test_a_collection_has_a_largest_number_of_watches(watched: Collection, monke
         watched.watch("third", "bee", 1)
     watched.watch("second", "cat", 1)
     assert [watch.name for watch in watched.watches()] == ["ants", "second"]
+
+
+def test_watches_have_a_largest_number_of_characters_together(
+    watched: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched.watch("second", "bee", 1)
+    before = watched.watches()
+    with watched.reading() as reader:
+        stored = [(each.name, json.dumps(each.query), json.dumps(each.conditions)) for each in reader.watches()]
+    most = sum(len(text) for each in stored for text in each)
+    monkeypatch.setattr(matching, "_MOST_CHARACTERS", most)
+    with pytest.raises(UsageError, match=f"have at most {most} characters together, as JSON: with this one they"):
+        watched.watch("second", "bee bee", 1)
+    assert watched.watches() == before
+    watched.watch("second", "cat", 1)
 
 
 def test_watches_wait_for_the_language(factory: CollectionFactory, tmp_path: Path) -> None:
