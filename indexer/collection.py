@@ -225,7 +225,8 @@ class Collection(Face, StoredDocuments):
         `rejected`; a `strict` run raises RecordError at the first and writes nothing. `dedupe`: once documents are
         stored, those new and changed ones are removed that are within this distance of a kept one, as by the method
         `dedupe` in the order "first"; the documents that were there before are kept. `changed` is called with
-        "duplicate" and the key of each. Raises CollectionError if there are no word vectors to compare documents by.
+        "duplicate" and the key of each; events of watches that they have yielded stay. Raises CollectionError if there
+        are no word vectors to compare documents by.
         Unless the word vectors were imported, they are trained on the collection's texts if there are none yet, and
         again when the texts have grown much: see the manual's page `settings`. `progress` is called during training,
         comparison and compaction. With `upkeep` False, training and compaction are left to a later `upkeep`, and the
@@ -249,15 +250,12 @@ class Collection(Face, StoredDocuments):
             settings, records, self.detected = with_language(self.settings, records)
             settings, records = with_vocabulary(with_words_of(self._embedding, settings), records)
             counter = WordCounter(settings.tokenizer, self._embedding)
-            callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed}
-            new = None if within is None else Uncompared(self._store, within)
+            new = Uncompared(self._store, within)
+            callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed, "stored": new.add}
             matcher = None if dry_run else self._matcher(settings)
             if not dry_run:
-                follower = new or matcher  # with `new`, events are written once duplicates are removed
                 table = TableUpkeep(self.path, settings, self._embedding)
-                callbacks["follow"] = [table.follow, *([follower.follow] if follower else [])]
-            if new:
-                callbacks["stored"] = new.add
+                callbacks["follow"] = [table.follow, new.follow, *([matcher.follow] if matcher else [])]
             if settings != self.settings:
                 callbacks["begin"] = lambda writer: writer.set_settings(settings.stored())
             sync = Sync(self._store, counter, settings.tokens_digest(), scope=scope, strict=strict, **callbacks)
@@ -272,7 +270,7 @@ class Collection(Face, StoredDocuments):
                 changes = self._follow_language(changes)
             self._states.close()
             changes = self._fit_and_compact(changes, progress) if upkeep else changes
-            return self._without_duplicates(changes, new, changed, progress, upkeep=upkeep) if new else changes
+            return self._without_duplicates(changes, new, changed, progress, upkeep=upkeep)
 
     def _without_duplicates(
         self,
@@ -286,7 +284,7 @@ class Collection(Face, StoredDocuments):
         """Remove `new` documents that are near other ones, and return the `changes` of the run; see `index`."""
         from moverank.indexer.indexing.removal import DocumentsToRemove
 
-        if not len(new.ids):
+        if new.within is None or not len(new.ids):
             return changes
         if self._embedding is None:
             raise CollectionError(
@@ -296,19 +294,11 @@ class Collection(Face, StoredDocuments):
         self._compact(progress)  # so that the search opens what is stored, and need not write
         options, within = pair_options(new.within, None, None, None, None, self.settings.ranking)
         found = self._states.run(lambda state: state.searcher.duplicates_among(new.ids, within, options, progress))
-        matcher = self._matcher(self.settings)
-
-        def follow(writer: Writer) -> None:
-            if matcher:
-                matcher.write(writer, [id_ for id_ in new.ids.tolist() if id_ not in found])
-            new.clear(writer)
-
-        removed = self._removed(DocumentsToRemove([*found.values()]), progress, follow, upkeep=upkeep)
+        removed = self._removed(DocumentsToRemove([*found.values()]), progress, new.clear, upkeep=upkeep)
         for key in found.values():
             changed("duplicate", key)
         coverage = self.coverage if upkeep and found else changes.coverage
-        events = matcher.events if matcher else 0
-        return replace(new.without(found, changes), revision=removed.revision, coverage=coverage, events=events)
+        return replace(new.without(found, changes), revision=removed.revision, coverage=coverage)
 
     def _take_over(self, documents: Iterable[Document]) -> None:
         """Index documents that another shard had: they are not new, and yield no events of watches."""
@@ -378,9 +368,10 @@ class Collection(Face, StoredDocuments):
         Events are the hits of an exact search in the state of their transaction, up to rounding at the limit. A watch
         of the same `name` is replaced. `query`: a text or a `Document`, as in `search`. `within`: the largest distance,
         by `rank`: a distance with options, by default WMD with the collection's gamma and weights. `where`: only
-        documents that pass this filter. A collection has at most 10,000 watches. Raises UsageError for other rankings
-        and other invalid arguments, and while the collection's language is still to be found, NoKnownWords, and
-        LockedError while another process writes.
+        documents that pass this filter. A collection has at most 10,000 watches, whose names, queries and filters have
+        at most 20,000,000 characters together, as JSON. Raises UsageError for other rankings and other invalid
+        arguments, and while the collection's language is still to be found, NoKnownWords, and LockedError while another
+        process writes.
         """
         from moverank.indexer.watching.matching import add_watch
         from moverank.indexer.watching.watches import watch_ranking

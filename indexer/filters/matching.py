@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from moverank.indexer.documents import filter_value
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters.comparable import Comparable
+from moverank.indexer.filters.few_documents import FewDocuments
 from moverank.indexer.filters.where import Alternatives, alternatives, value_test
 from moverank.indexer.options import OtherGroups, TheseKeys, Where
 from moverank.indexer.store import FieldTest, Reader
@@ -18,8 +19,11 @@ from moverank.rerank.runtime.deadline import check_time
 _LONGEST_SHOWN, _FEW = 60, 10  # characters of a value in a message, and number of values
 _MANY = 2000  # accepted values from which reading all values of a field takes less time than finding each
 
+Documents = Reader | FewDocuments
+"""The documents that are filtered: all of a collection, or some."""
 
-def matching_ids(reader: Reader, where: Where | None, elsewhere: Iterable[str] = ()) -> NDArray[np.int64]:
+
+def matching_ids(reader: Documents, where: Where | None, elsewhere: Iterable[str] = ()) -> NDArray[np.int64]:
     """Return the ids (n,), increasing, of the documents that pass a filter; without a condition, all pass.
 
     For `elsewhere` and the errors see `field_tests`.
@@ -34,7 +38,7 @@ def matching_ids(reader: Reader, where: Where | None, elsewhere: Iterable[str] =
     return _all_ids(reader) if ids is None else ids
 
 
-def field_tests(reader: Reader, where: Where, elsewhere: Iterable[str] = ()) -> tuple[FieldTest, ...]:
+def field_tests(reader: Documents, where: Where, elsewhere: Iterable[str] = ()) -> tuple[FieldTest, ...]:
     """Return a filter as tests of stored values, all of which a document must pass.
 
     Each distinct value of a field is compared once, here: a database compares numbers and dates in other ways. Raises
@@ -74,7 +78,7 @@ def _shown(group: Alternatives) -> str:
     return " or ".join(map(str, group[:_FEW])) + more
 
 
-def _in_groups(reader: Reader, groups: OtherGroups) -> NDArray[np.int64]:
+def _in_groups(reader: Documents, groups: OtherGroups) -> NDArray[np.int64]:
     """Return the ids of the documents whose groups a search has found before."""
     values: dict[int, tuple[str, ...]] = {}
     for id_, value in sorted(set(reader.values(groups.field))):
@@ -90,8 +94,8 @@ def _nearest(reader: Reader, group: Alternatives) -> str:
     if condition.field == "key":
         values += reader.keys_beginning(condition.value[:1], _MANY)
     if condition.field == "source":
-        known = [(stored.id, stored.source) for stored in reader.sources() if stored.source]
-        files = ((source, file) for id_, source in known for _, file in reader.files_of_source(id_))
+        known = reader.named_sources().items()
+        files = ((source, file) for number, source in known for _, file in reader.files_of_source(number))
         values += dict.fromkeys(source.name_of(file) for source, file in islice(files, _MANY))
     if condition.operator in ("<", "<=", ">", ">="):
         ordered = Comparable(condition.value).ordered(values)
@@ -113,7 +117,7 @@ def _is_empty(where: Where) -> bool:
 
 
 def _test(
-    reader: Reader, group: Alternatives, names: Sequence[str], values_of: Callable[[str], list[str]]
+    reader: Documents, group: Alternatives, names: Sequence[str], values_of: Callable[[str], list[str]]
 ) -> FieldTest:
     """Return the test that one of the conditions, all on the same field, holds; `names` are the names of all fields."""
     check_time()
@@ -133,7 +137,7 @@ def _test(
     return FieldTest((field,), None if len(chosen) == len(values) else chosen, group[0].negates, ids)
 
 
-def _with_key(reader: Reader, group: Alternatives) -> Iterable[int]:
+def _with_key(reader: Documents, group: Alternatives) -> Iterable[int]:
     """Return the ids of documents by conditions on the key; = compares texts, since 7 and 7.0 are two keys."""
     equal = [text for one in group if one.operator in ("=", "!=") for text in (one.value, one.value.strip())]
     found = {state.id for state in reader.known(sorted(set(equal))).values()}
@@ -148,7 +152,7 @@ def _with_key(reader: Reader, group: Alternatives) -> Iterable[int]:
     return sorted(found)
 
 
-def _from_source(reader: Reader, group: Alternatives) -> Iterable[int]:
+def _from_source(reader: Documents, group: Alternatives) -> Iterable[int]:
     """Return the ids of documents by conditions on the file, or the source, that they were read from.
 
     A file and a source have two names: the canonical path, and the path as it was given to `index`.
@@ -159,27 +163,25 @@ def _from_source(reader: Reader, group: Alternatives) -> Iterable[int]:
     def accepts(name: str) -> bool:
         return every or meets(filter_value(name))
 
-    for stored in reader.sources():
-        if stored.source is not None:
-            source = stored.source
-            whole = accepts(source.place) or accepts(source.name)
-            for id_, file in reader.files_of_source(stored.id):
-                if whole or accepts(source.path_of(file)) or accepts(source.name_of(file)):
-                    yield id_
+    for number, source in reader.named_sources().items():
+        whole = accepts(source.place) or accepts(source.name)
+        for id_, file in reader.files_of_source(number):
+            if whole or accepts(source.path_of(file)) or accepts(source.name_of(file)):
+                yield id_
 
 
 _OF_ALL = {"key": _with_key, "source": _from_source}
 """Fields of documents that are not stored as fields; metadata of such a name count, too."""
 
 
-def _passing(reader: Reader, test: FieldTest) -> NDArray[np.int64]:
+def _passing(reader: Documents, test: FieldTest) -> NDArray[np.int64]:
     """Return the ids (n,), increasing, of the documents that pass a test."""
     found = [id_ for name in test.names for id_ in _having(reader, name, test.values)]
     ids = np.unique(np.array([*found, *test.ids], np.int64))
     return np.setdiff1d(_all_ids(reader), ids, assume_unique=True) if test.negated else ids
 
 
-def _having(reader: Reader, name: str, values: tuple[str, ...] | None) -> list[int]:
+def _having(reader: Documents, name: str, values: tuple[str, ...] | None) -> list[int]:
     """Return the ids of documents whose field has any of the values, or any at all."""
     if values is None:
         return reader.ids_with_field(name)
@@ -189,5 +191,5 @@ def _having(reader: Reader, name: str, values: tuple[str, ...] | None) -> list[i
     return [id_ for id_, value in reader.values(name) if value in wanted]
 
 
-def _all_ids(reader: Reader) -> NDArray[np.int64]:
+def _all_ids(reader: Documents) -> NDArray[np.int64]:
     return np.fromiter(reader.ids(), np.int64)

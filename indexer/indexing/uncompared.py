@@ -1,6 +1,7 @@
 """The documents that runs with `dedupe` have stored, and not compared yet.
 
-Their ids are stored with them, so that the next such run compares what an interrupted one has left.
+Their ids are stored with them, so that the next such run compares what an interrupted one has left. What a run without
+`dedupe` has changed since is not compared.
 """
 
 from collections import Counter
@@ -31,17 +32,18 @@ def check_dedupe(within: object, *, dry_run: bool) -> float:
 
 
 class Uncompared:
-    """The documents of `store` to compare, with the change by which this run stored each.
+    """The documents of `store` to compare, with the change by which this run stored each; removed ones are left out.
 
-    `within`: the largest distance of near duplicates.
+    `within`: the largest distance of near duplicates. None: the run compares none, and those that it changes are not to
+    be compared any more.
     """
 
-    def __init__(self, store: Store, within: float) -> None:
+    def __init__(self, store: Store, within: float | None) -> None:
         self.within = within
         with store.reading() as reader:
-            intervals = reader.settings().get(UNCOMPARED, [])
-        earlier = chain.from_iterable(range(first, last + 1) for first, last in intervals)
-        self._changes: dict[int, list[str]] = {id_: [] for id_ in earlier}  # by this run
+            self._stored = reader.settings().get(UNCOMPARED, [])
+            earlier = chain.from_iterable(range(first, last + 1) for first, last in self._stored)
+            self._changes: dict[int, list[str]] = {id_: [] for id_ in reader.keys([*earlier])}  # by this run
 
     @property
     def ids(self) -> NDArray[np.int64]:
@@ -50,15 +52,19 @@ class Uncompared:
 
     def add(self, id_: int, change: str) -> None:
         """Add a document that this run has "added" or "updated"; an "unchanged" one only if it was not compared yet."""
-        if change != "unchanged" or id_ in self._changes:
+        if change != "unchanged" and self.within is None:
+            self._changes.pop(id_, None)
+        elif change != "unchanged" or id_ in self._changes:
             self._changes.setdefault(id_, []).append(change)
 
     def follow(self, writer: Writer) -> None:
-        """Write the ids in the transaction that stores the documents."""
+        """Write the ids in the transaction that stores the documents, unless they are stored already."""
         ids = self.ids
         breaks = [0, *(1 + np.flatnonzero(np.diff(ids) > 1)).tolist(), len(ids)] if len(ids) else []
         intervals = [[int(ids[first]), int(ids[end - 1])] for first, end in pairwise(breaks)]
-        writer.set_settings({UNCOMPARED: intervals})
+        if intervals != self._stored:
+            writer.set_settings({UNCOMPARED: intervals})
+            self._stored = intervals
 
     def clear(self, writer: Writer) -> None:
         """Forget all documents: they are compared."""

@@ -1,7 +1,7 @@
 """The watches of the collections of a server, and their events, as of the last commit."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from pydantic import Field
 
 from moverank.indexer.arguments import LARGEST
-from moverank.indexer.documents import Document, title_and_texts
+from moverank.indexer.documents import Document
 from moverank.indexer.filters.where import alternatives, checked_size
 from moverank.indexer.formatters.watch_lines import watch_object
 from moverank.indexer.server.answers import ChangesObject, EventsObject, JsonObject, WatchesObject, sends
@@ -17,7 +17,6 @@ from moverank.indexer.server.documents_api import changed, check_writable
 from moverank.indexer.server.event_streams import EventStream
 from moverank.indexer.server.guard import is_head
 from moverank.indexer.server.limits import Limits
-from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.requests import WatchBody, as_query
 from moverank.indexer.server.search_api import ServedHere, ThisServer, known_parameters
 from moverank.indexer.server.served import Served
@@ -30,7 +29,7 @@ router = APIRouter(prefix="/collections", tags=["watches"], dependencies=[Depend
 
 WatchName = Annotated[str, Field(description="The name of the watch.")]
 After = Annotated[int, Query(ge=0, le=LARGEST, description="Only events with a larger number.")]
-_MOST = 1000  # watches or events of an answer
+_MOST = 1000  # watches or events of an answer; the watches of a collection have few enough characters for one
 
 
 @router.get("/{name}/watches", responses=sends(WatchesObject))
@@ -44,9 +43,7 @@ async def list_watches(
     """List watches by name."""
 
     def work(reader: Reader) -> JsonObject:
-        watches = list(map(Watch.of, reader.watches(first, limit)))
-        _check_size((watch.query for watch in watches), state.limits)
-        listed = list(map(watch_object, watches))
+        listed = [watch_object(Watch.of(stored)) for stored in reader.watches(first, limit)]
         return {"watches": listed, "total": reader.watch_count(), "revision": reader.revision()}
 
     return await _read(state, served, request, work)
@@ -114,14 +111,6 @@ def _checked_query(body: WatchBody, limits: Limits) -> Document:
     if body.where is not None:
         checked_size(alternatives(body.where), limits.conditions, limits.values)
     return as_query(body.query, limits)
-
-
-def _check_size(queries: Iterable[Document], limits: Limits) -> None:
-    """Raise HttpProblem 413 if some queries are too long for one answer."""
-    size = sum(len(text) for query in queries for text in title_and_texts(query))
-    if size > limits.answer:
-        most = f"at most {limits.answer:,} are allowed in an answer: ask for fewer by `limit`"
-        raise HttpProblem(413, f"the watches have {size:,} characters: {most}")
 
 
 async def _read(

@@ -408,9 +408,13 @@ class Reader:
     def sources(self) -> list[StoredSource]:
         """Return all sources, by place, and first the documents whose source is unknown if there are any."""
         counts: dict[int | None, int] = dict(self.rows.all("SELECT source, count(*) FROM documents GROUP BY source"))
-        rows = self.rows.all("SELECT id, place, name, prefix FROM sources ORDER BY place")
-        known = [StoredSource(id_, NamedSource(*rest), counts.get(id_, 0)) for id_, *rest in rows]
+        known = [StoredSource(id_, source, counts.get(id_, 0)) for id_, source in self.named_sources().items()]
         return [StoredSource(None, None, counts[None]), *known] if None in counts else known
+
+    def named_sources(self) -> dict[int, NamedSource]:
+        """Return all sources by id, in the order of their places; nothing is counted."""
+        rows = self.rows.all("SELECT id, place, name, prefix FROM sources ORDER BY place")
+        return {id_: NamedSource(*rest) for id_, *rest in rows}
 
     def files_of_source(self, source: int | None) -> Iterator[tuple[int, str]]:
         """Iterate over (document id, file) of the documents of a source; None: of documents whose source is unknown."""
@@ -449,6 +453,11 @@ class Reader:
         """Return (document id, value) of a field."""
         rows = self.rows.all("SELECT document_id, value FROM fields WHERE name = :name", name=name)
         return [(id_, value) for id_, value in rows]
+
+    def fields_of(self, ids: Sequence[int]) -> list[tuple[int, str, str]]:
+        """Return (document id, name, value) of all fields of documents."""
+        statement = "SELECT document_id, name, value FROM fields WHERE document_id IN :values"
+        return [(id_, name, value) for id_, name, value in self.rows.within(statement, ids)]
 
     # Words.
 
@@ -514,6 +523,11 @@ class Reader:
     def watch_count(self, without: str = "") -> int:
         """Return the number of watches of other names than one; no name is empty."""
         return self.rows.number("SELECT count(*) FROM watches WHERE name != :name", name=without)
+
+    def watch_size(self) -> int:
+        """Return the characters of the names, queries and filters of all watches, as JSON."""
+        query, conditions = self.rows.json("query"), self.rows.json("conditions")
+        return self.rows.number(f"SELECT sum(length(name) + length({query}) + length({conditions})) FROM watches")
 
     def last_event(self) -> int:
         """Return the largest number of an event that was ever given, 0 if none was."""

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.documents import Event
 from moverank.indexer.errors import UsageError
-from moverank.indexer.filters import alternatives, matching_ids
+from moverank.indexer.filters import FewDocuments, alternatives, matching_ids
 from moverank.indexer.options import Where
 from moverank.indexer.ranked_texts import QueryText
 from moverank.indexer.ranking_spec import RankingSpec, Weights
@@ -41,6 +41,7 @@ from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.languages import AUTO_LANGUAGE
 
 _MOST = 10_000  # watches
+_MOST_CHARACTERS = 20_000_000  # of their names, queries and filters as JSON, which each change of the collection reads
 _DOCUMENTS, _WATCHES = 2000, 256  # whose distances are bounded together
 _PAIRS = 2_000_000  # of documents and watches whose events are held together
 _SHARES = (0.6, 0.75, 1.0)  # of the mass of documents, whose words are bounded one after another: few need all
@@ -136,8 +137,8 @@ def add_watch(
 ) -> Watch:
     """Store a watch, or replace the one of its name, and return it; `settings` and `embedding` are the collection's.
 
-    Raises UsageError for an invalid argument, more than 10,000 watches, and a language that is still to be found, and
-    NoKnownWords for a query without a word that has a vector.
+    Raises UsageError for an invalid argument, more than 10,000 watches, or 20,000,000 characters of all, and a language
+    that is still to be found, and NoKnownWords for a query without a word that has a vector.
     """
     if settings.language == AUTO_LANGUAGE:
         raise UsageError(
@@ -150,6 +151,9 @@ def add_watch(
     if not pool.watches:
         raise NoKnownWords(without_words(query, has_words=pool.has_words))
     writer.store_watch(watch)
+    if (size := writer.watch_size()) > _MOST_CHARACTERS:  # the transaction is not committed
+        most = f"at most {_MOST_CHARACTERS:,} characters together, as JSON: with this one they would have {size:,}"
+        raise UsageError(f"the watches of a collection have {most}; shorten its query or filter, or remove others")
     return Watch.of(watch)
 
 
@@ -165,16 +169,13 @@ class Matcher:
 
     def follow(self, writer: Writer) -> None:
         """Write the events of the documents that the transaction of `writer` has added or changed."""
-        self.write(writer, writer.changed_ids(self._since))
-        self._since = writer.revision()
-
-    def write(self, writer: Writer, ids: Sequence[int]) -> None:
-        """Write the events of the documents `ids`, increasing."""
+        ids = writer.changed_ids(self._since)
         run = _Run(writer, self._settings, self._embedding, self._pool)
         for some in batches(ids, max(1, min(_DOCUMENTS, _PAIRS // max(1, len(self._pool.watches))))):
             events = run.events(some)
             writer.add_events(events)
             self.events += len(events)
+        self._since = writer.revision()
 
 
 class _Run:
@@ -190,12 +191,10 @@ class _Run:
         frequencies: Callable[[], Frequencies] = cache(lambda: stored_frequencies(reader))
         # The words of documents and watches are given with their texts.
         self._factors = WordFactors.by(embedding, lambda ids, _: frequencies().idf(ids), lambda _: ())
-        self._passing: dict[Any, _Rows] = {}
 
     def events(self, ids: Sequence[int]) -> list[Event]:
         """Return the events of documents `ids`, increasing, in their order, and by the names of watches."""
-        found = [one for one in self._near(ids) if self._passes(one)]
-        found.sort(key=lambda one: (one.id, one.watch.name))
+        found = sorted(self._filtered(list(self._near(ids))), key=lambda one: (one.id, one.watch.name))
         stored = self._reader.keys_and_revisions(sorted({one.id for one in found}))
         return [Event(0, one.watch.name, stored[one.id][0], one.distance, stored[one.id][1]) for one in found]
 
@@ -223,17 +222,16 @@ class _Run:
         factors = self._factors.of(weights, words.ids, words.texts)
         return weigh(counted.counts, gamma, factors, self._title_weight)
 
-    def _passes(self, found: _Found) -> bool:
-        """Return whether a document passes the filter of a watch."""
-        groups = alternatives(found.watch.where)
-        if not groups:
-            return True
-        if groups not in self._passing:
-            fields = {condition.field for group in groups for condition in group}
-            self._passing[groups] = matching_ids(self._reader, found.watch.where, fields)
-        passing = self._passing[groups]
-        place = np.searchsorted(passing, found.id)
-        return bool(place < len(passing) and passing[place] == found.id)
+    def _filtered(self, found: Sequence[_Found]) -> Iterator[_Found]:
+        """Yield those of `found`, one watch after another, that pass the filters of their watches."""
+        documents = FewDocuments.read(self._reader, {one.id for one in found if one.watch.where})
+        for _, group in groupby(found, lambda one: one.watch.name):
+            some = list(group)
+            if where := some[0].watch.where:
+                fields = {condition.field for conditions in alternatives(where) for condition in conditions}
+                passing = set(matching_ids(documents.only([one.id for one in some]), where, fields).tolist())
+                some = [one for one in some if one.id in passing]
+            yield from some
 
 
 class _Documents:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from moverank import Document, UsageError
 from moverank.indexer.documents import NamedSource
-from moverank.indexer.filters import matching_ids, why_none_passes
+from moverank.indexer.filters import FewDocuments, matching_ids, why_none_passes
 from moverank.indexer.indexing.stored_form import field_values
 from moverank.indexer.store import Store
 from tests.indexer.filters.naive_filter import Stated, conditions, metadata, passes
@@ -52,7 +52,11 @@ def test_a_filter_passes_what_a_naive_one_passes(
     ids = fill(shared, documents)
     expected = [id_ for id_, each in zip(ids, documents, strict=True) if passes(each, stated)]
     with shared.reading() as reader:
-        assert matching_ids(reader, [one.text for one in stated]).tolist() == expected
+        where = [one.text for one in stated]
+        assert matching_ids(reader, where).tolist() == expected
+        few = FewDocuments.read(reader, ids[1:]).only(ids[:0:-2])
+        some = matching_ids(few, where, {one.field for one in stated}).tolist()
+        assert some == [id_ for id_ in expected if id_ in ids[:0:-2]]
 
 
 @given(st.lists(metadata, max_size=8), st.sampled_from("ac"), st.data())
@@ -132,6 +136,8 @@ def test_every_document_has_a_key_and_a_source(
                 matching_ids(reader, condition)
             return
         found = matching_ids(reader, condition).tolist()
+        some = matching_ids(FewDocuments.read(reader, ids[::2]), condition).tolist()
+        assert some == [of for of in found if of in ids[::2]]
     same_number = value in ("3", "3.0") and operator in ("=", "!=") and field == "key"
     expected = [of for of, each in zip(ids, documents, strict=True) if passes_alone(*each)]
     if same_number:  # as a key, 3.0 is another than 3

@@ -196,18 +196,66 @@ def test_the_same_records_after_an_interrupted_run_are_counted_once(make_collect
     assert (changes.added, changes.unchanged, changes.duplicates, changes.documents) == (0, 1, 8, 9)
 
 
-def test_only_documents_that_stay_yield_events(make_collection: MakeCollection) -> None:
-    """Once, however often the run is repeated or interrupted."""
+def test_what_a_run_without_it_has_changed_stays(make_collection: MakeCollection) -> None:
+    collection = make_collection()
+    collection.index([document("a", "ant bee"), document("far", "kiwi")])
+    documents = [document(key, "ant bee") for key in ("changed", "same", "removed", "pruned")]
+    with pytest.raises(KeyboardInterrupt):
+        _Run(collection, documents, progress=_interrupt)
+    collection.remove(["removed"])
+    collection.index([document("changed", "kiwi"), document("same", "ant bee"), document("removed", "kiwi")])
+    rest = [each for each in collection if each.key != "pruned"]
+    collection.index([*rest, document("pruned", "ant bee")], dry_run=True)
+    collection.index(rest, prune=True)
+    run = _Run(collection, [document("new", "kiwi")])
+    assert sorted(run.left_out) == ["new", "same"]
+    assert (run.changes.added, run.changes.duplicates) == (0, 2)
+    assert list(collection.keys()) == ["a", "far", "changed", "removed"]
+
+
+def _events(collection: Collection) -> list[tuple[str, str]]:
+    return [(event.watch, event.document) for event in collection.events()]
+
+
+def test_documents_yield_events_when_they_are_stored(make_collection: MakeCollection) -> None:
     collection = make_collection()
     collection.index([document("a", "ant bee")])
     collection.watch("all", "ant", 1000)
     documents = [document("b", "ant bee"), document("c", "elk fox"), document("d", "elk fox"), document("e", "gnu")]
     with pytest.raises(KeyboardInterrupt):
         _Run(collection, documents, dedupe=0.1, progress=_interrupt)
-    assert collection.events() == []
+    assert _events(collection) == [("all", key) for key in "bcde"]
     runs = [_Run(collection, documents, dedupe=0.1).changes for _ in range(3)]
-    assert [(run.duplicates, run.events) for run in runs] == [(2, 2), (2, 0), (2, 0)]
-    assert [event.document for event in collection.events()] == ["c", "e"]
+    assert [(run.duplicates, run.events) for run in runs] == [(2, 0), (2, 2), (2, 2)]
+    assert _events(collection)[4:] == [("all", key) for key in "bdbd"]
+
+
+def test_later_runs_neither_repeat_nor_add_events_of_an_interrupted_one(make_collection: MakeCollection) -> None:
+    collection = make_collection()
+    collection.index([document("a", "ant bee")])
+    collection.watch("all", "ant", 1000)
+    with pytest.raises(KeyboardInterrupt):
+        _Run(collection, [document("x", "elk"), document("y", "fox")], progress=_interrupt)
+    collection.index([document("x", "elk"), document("y", "gnu")])
+    collection.watch("late", "ant", 1000)
+    assert _Run(collection, [document("q", "kiwi")], dedupe=0.1).changes.events == 2
+    expected = [("all", "x"), ("all", "y"), ("all", "y"), ("all", "q"), ("late", "q")]
+    assert _events(collection) == expected
+    revisions = [event.revision for event in collection.events()]
+    assert revisions == sorted(revisions)
+    assert revisions[0] == revisions[1] < revisions[2] < revisions[3] == revisions[4]
+
+
+def test_events_have_the_revision_that_stored_their_documents(make_collection: MakeCollection) -> None:
+    collection = make_collection(embedding="lsi")
+    collection.index([document(f"a{i}", " ".join(pair)) for i, pair in enumerate(combinations(WORDS, 2))])
+    collection.watch("all", "ant", 1000)
+    before = collection.revision
+    later = [document(f"b{i}", " ".join([*some, f"own{i % 30}"])) for i, some in enumerate(combinations(WORDS, 3))]
+    run = _Run(collection, later, dedupe=1e-6)
+    assert run.changes.trained_seconds is not None
+    assert run.changes.revision > before + 1
+    assert {event.revision for event in collection.events()} == {before + 1}
 
 
 def _fail(documents: Sequence[Document]) -> Iterator[Document]:

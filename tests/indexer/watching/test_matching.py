@@ -1,5 +1,6 @@
 """Events of any stream of documents, in any batches, are those of brute force through POT."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from moverank.indexer.indexing import sync
 from moverank.indexer.maintenance.backup import copy_collection
 from moverank.indexer.options import OtherGroups
 from moverank.indexer.ranking_spec import parse_ranking, resolve
+from moverank.indexer.store import Reader
 from moverank.indexer.watching import matching
 from tests.indexer.world import NO_VECTOR, WORDS, CollectionFactory, MakeCollection, Twin, document, random_documents
 
@@ -219,6 +221,24 @@ def test_filters_of_fields_that_no_document_has_any_more(watched: Collection) ->
     assert _index(watched, document("b", "ant bee", label="red")) == [("ants", "b"), ("red", "b")]
 
 
+def test_a_filter_is_evaluated_for_the_documents_found_alone(
+    watched: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accepting = ["label^=b", "label!=red", "year>=2020", "label", "!label.x", "key=7", "key>=3", "!source"]
+    watched.index([document("far", "elk", label="x", metadata={"year": 1, "label": {"x": 1}})])
+    for where in (*accepting, "label=red", "!year", "key!=7", "key<3", "source", "source^=a"):
+        watched.watch(where, "ant bee", 0.5, where=[where])
+
+    def whole(*_: object) -> None:
+        pytest.fail("all documents were read")
+
+    of_all = "ids all_keys ids_beginning files_of_source ids_with_field distinct_values ids_with_value values"
+    for name in of_all.split():
+        monkeypatch.setattr(Reader, name, whole)
+    found = _index(watched, document("7", "ant bee", label="blue", metadata={"year": 2021}), upkeep=False)
+    assert found == [(name, "7") for name in sorted(["ants", *accepting])]
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -297,6 +317,21 @@ def test_a_collection_has_a_largest_number_of_watches(watched: Collection, monke
         watched.watch("third", "bee", 1)
     watched.watch("second", "cat", 1)
     assert [watch.name for watch in watched.watches()] == ["ants", "second"]
+
+
+def test_watches_have_a_largest_number_of_characters_together(
+    watched: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched.watch("second", "bee", 1)
+    before = watched.watches()
+    with watched.reading() as reader:
+        stored = [(each.name, json.dumps(each.query), json.dumps(each.conditions)) for each in reader.watches()]
+    most = sum(len(text) for each in stored for text in each)
+    monkeypatch.setattr(matching, "_MOST_CHARACTERS", most)
+    with pytest.raises(UsageError, match=f"have at most {most} characters together, as JSON: with this one they"):
+        watched.watch("second", "bee bee", 1)
+    assert watched.watches() == before
+    watched.watch("second", "cat", 1)
 
 
 def test_watches_wait_for_the_language(factory: CollectionFactory, tmp_path: Path) -> None:
