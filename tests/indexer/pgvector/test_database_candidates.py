@@ -191,6 +191,18 @@ def test_a_batch_opens_no_files(make: Make, monkeypatch: pytest.MonkeyPatch) -> 
         assert next(collection.similar_many(["d5"], depth=20, rank="wmd")).hits
 
 
+def test_groups_are_complete_without_files(make: Make) -> None:
+    there = make()
+    there.index(documents())
+    options: dict[str, Any] = {"depth": 30, "rank": "wmd", "explained": True, "full": True, "highlight": True}
+    hits = there.search(QUERY, k=4, group_by="label", **options).hits
+    assert len({hit.label for hit in hits}) == 4
+    whole = {hit.key: hit for hit in there.search(QUERY, k=30, **options).hits}
+    assert list(hits) == [whole[hit.key] for hit in hits]
+    assert all(hit.flows and hit.text and hit.highlights for hit in hits)
+    assert snapshots(there) == []
+
+
 FILTERS: list[Any] = [
     ["number<20"],
     ["number!=3", "even=true"],

@@ -387,6 +387,12 @@ def test_groups_are_those_of_one_collection(both: tuple[Cluster, Collection]) ->
             _check_same(mine, theirs)
             mine, theirs = (each.similar("d1", k=k, rank=rank, group_by=field) for each in (cluster, one))
             _check_same(mine, theirs)
+    whole = SearchOptions(k=7, rank="wmd", group_by="year", explained=True, full=True, highlight=True)
+    mine, theirs = (each.search("ant bee cat", whole) for each in (cluster, one))
+    assert [(hit.key, hit.text, hit.highlights, hit.flows) for hit in mine.hits] == [
+        (hit.key, hit.text, hit.highlights, hit.flows) for hit in theirs.hits
+    ]
+    assert all(hit.text and hit.highlights and hit.flows for hit in mine.hits)
 
 
 @pytest.mark.parametrize("rank", ["wmd", "chamfer", "bm25", "wmd:mu=20,weights=tfidf+0.5*cover+2*bm25+cosine"])
