@@ -2,24 +2,32 @@
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.engines.postgres_server import ServerUnavailableError, postgres_server
 
-pytest_plugins = ["tests.postgres_store"]
+pytest_plugins = ["tests.records", "tests.postgres_store"]
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of a shell's job in the background: programs inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 if "PYTEST_XDIST_WORKER" in os.environ:  # one process for each core: threads of libraries would wait for each other
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
-# Compiling a kernel or importing POT takes longer than an example may: time is measured by the benchmarks.
-settings.register_profile("moverank", deadline=None, max_examples=40)
-settings.register_profile("thorough", deadline=None, max_examples=1000)  # pytest --hypothesis-profile=thorough
-settings.register_profile("coverage", deadline=None, max_examples=5)  # that of .ci/run: each line runs once
+# Compiling a kernel or importing POT takes longer than an example may: time is measured by the benchmarks. A property
+# that needs more or fewer examples has a factor: tests/samples.py.
+_TIMELESS: dict[str, Any] = {
+    "deadline": None,
+    "suppress_health_check": [HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+}
+settings.register_profile("moverank", max_examples=12, **_TIMELESS)
+settings.register_profile("thorough", max_examples=100, **_TIMELESS)  # of .ci/run: --hypothesis-profile=thorough
 settings.load_profile("moverank")
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 - a directory of a random name is created in it

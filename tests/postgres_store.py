@@ -1,6 +1,7 @@
 """Runs tests on PostgreSQL (`pytest --store postgresql`): every new collection is in a schema of its own of one server.
 
-Its directory is where it would be otherwise, and has the derived files. Tests of SQLite's files have the mark `sqlite`.
+Its directory is where it would be otherwise, and has the derived files. Tests of what a collection does in its database
+have the mark `store`, those of SQLite's files the mark `sqlite`.
 Collections that other processes create are in `new_place`; those that are copied are made by `copied`.
 """
 
@@ -24,6 +25,8 @@ from tests.engines.postgres_server import postgres_server
 
 OPTION = "--store"
 _VARIABLE = "MOVERANK_TEST_STORE"
+_ROOMS = ("indexing", "maintenance", "state", "store", "watching")
+"""All of their tests have the mark `store`, but for those that use PostgreSQL anyway; single others have it, too."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,8 +39,12 @@ def on_postgres(config: pytest.Config) -> bool:
     return bool(config.getoption(OPTION) == "postgresql")
 
 
+@pytest.hookimpl(tryfirst=True)  # before items are chosen by their marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip tests of SQLite's files on PostgreSQL."""
+    """Mark the tests of rooms that use the database; skip tests of SQLite's files on PostgreSQL."""
+    for item in items:
+        if item.path.parent.name in _ROOMS and "postgres" not in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.store)
     if on_postgres(config):
         for item in items:
             if mark := item.get_closest_marker("sqlite"):

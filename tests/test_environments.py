@@ -14,6 +14,8 @@ import pytest
 
 from tests.indexer.commands.program import WORDS, Answer, write_documents
 
+pytestmark = pytest.mark.slow
+
 # The directory $PLACE may be on a file system of its own. Its subdirectory `free` is writable if $FREE is not empty.
 _CONTAINER = """
 mount --make-rprivate / && mount --bind / / && mount -o remount,ro,bind / || exit 77

@@ -7,10 +7,13 @@ import pytest
 
 from tests.oracle import FILES, GAMMAS, RELATIVE, SHARED, VECTORS, Oracle, Problem, Sample
 
-pytestmark = pytest.mark.skipif(
-    not (VECTORS.is_file() and all((SHARED / "data" / name / file).is_file() for name, file in FILES.items())),
-    reason="the real data (../shared) are missing",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (VECTORS.is_file() and all((SHARED / "data" / name / file).is_file() for name, file in FILES.items())),
+        reason="the real data (../shared) are missing",
+    ),
+]
 
 # Brute force takes longer for longer documents. More than 256 documents make a snapshot and a tail.
 SIZES = {"r8": 300, "bbcsport": 60, "twinfilms": 60}
@@ -32,6 +35,7 @@ def problem(
         yield opened
 
 
+@pytest.mark.slow
 def test_similar_is_brute_force(problem: Problem) -> None:
     for key in list(problem.documents)[:STORED]:
         verdicts = list(problem.similar(key, K))
@@ -46,6 +50,7 @@ def test_search_is_brute_force(problem: Problem) -> None:
         assert all(verdict.holds for verdict in verdicts), (text, verdicts)
 
 
+@pytest.mark.slow
 def test_every_document_is_ranked_when_k_is_the_collection_size(problem: Problem) -> None:
     assert all(verdict.holds for verdict in problem.search(problem.texts[-1], len(problem.documents)))
 

@@ -18,6 +18,8 @@ from moverank.indexer.demo.examples import DOCSTRING_QUERIES, Example
 from moverank.rerank.words.tokenizer import Tokenizer, stop_words
 from tests.golden.unpacking import unpack
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("rerank", "indexer", "migrations")
 SHIPPED = (

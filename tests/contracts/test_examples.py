@@ -13,6 +13,8 @@ from tests.contracts.example_files import Runner
 from tests.engines.vector_engines import ENGINES
 from tests.rerank.encoders.packages import install
 
+pytestmark = pytest.mark.slow
+
 DOWNLOADS = ("gensim:", "hf:")
 """Examples with these vectors need a network: they are not run."""
 
@@ -36,6 +38,7 @@ _UNCLOSED = pytest.mark.filterwarnings(
 """gensim's loader leaves the file of vectors open."""
 
 
+@pytest.mark.slow
 @_UNCLOSED
 @pytest.mark.parametrize("name", [name for name in PAGES if name not in OPTIONAL])
 def test_examples_of_a_page_run_in_their_order(name: str, runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,6 +154,7 @@ def test_every_training_option_is_documented(method: str) -> None:
     assert set(names) - code_spans(PAGES["settings"]) == set()
 
 
+@pytest.mark.slow
 def test_every_json_key_is_documented(runner: Runner) -> None:
     with_json = {name for name, command in COMMANDS.items() if "--json" in options(command)}
     assert set(JSON_COMMANDS) == with_json

@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-_SECONDS = 60
+_SECONDS = 300
 _PR_SET_PDEATHSIG = 1
 """prctl(2): a process gets a signal when its parent ends, so that the server also stops if the tests are killed."""
 _CREATE = ("--auth=trust", "--encoding=utf8", "--no-locale", "--no-sync", "-U", "postgres")

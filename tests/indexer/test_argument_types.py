@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from moverank import Collection, DocumentFrequencies, Embedding, Reranker, SearchOptions, Settings
 from moverank.indexer.errors import IndexerError
 from moverank.rerank.errors import RerankError
 from tests.indexer.world import CollectionFactory, document, random_documents
+from tests.samples import examples
 
 FUNCTIONS = {"progress", "rejected", "changed", "stop"}
 
@@ -145,11 +146,8 @@ def reranker() -> Reranker:
     return Reranker(Embedding.of(["ant", "bee"], np.eye(2, dtype=np.float32)))
 
 
-_FEW = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
 @pytest.mark.parametrize("field", [name for name in SearchOptions.__slots__ if name not in FUNCTIONS])
-@_FEW
+@examples(0.5)
 @given(value=ODD)
 def test_options_of_a_search(stored: Collection, field: str, value: object) -> None:
     _check(
@@ -158,7 +156,7 @@ def test_options_of_a_search(stored: Collection, field: str, value: object) -> N
 
 
 @pytest.mark.parametrize(("method", "argument"), _each(QUERIES))
-@_FEW
+@examples(0.5)
 @given(value=ODD)
 def test_methods_of_a_collection(stored: Collection, method: str, argument: str, value: object) -> None:
     assume(not (method == "neighbours" and isinstance(value, int) and value > 99))  # a table of so many columns
@@ -167,7 +165,7 @@ def test_methods_of_a_collection(stored: Collection, method: str, argument: str,
 
 
 @pytest.mark.parametrize(("method", "argument"), _each(CHANGES))
-@settings(_FEW, max_examples=20)  # each changes a collection of its own
+@examples(0.3)
 @given(value=ODD)
 def test_changes_of_a_collection(factory: CollectionFactory, method: str, argument: str, value: object) -> None:
     with factory.empty() as collection:
@@ -176,7 +174,7 @@ def test_changes_of_a_collection(factory: CollectionFactory, method: str, argume
 
 
 @pytest.mark.parametrize("field", list(Settings.__slots__))
-@_FEW
+@examples(0.5)
 @given(value=ODD)
 def test_settings_of_a_collection(factory: CollectionFactory, field: str, value: object) -> None:
     def create(**fields: Any) -> None:
@@ -186,7 +184,7 @@ def test_settings_of_a_collection(factory: CollectionFactory, field: str, value:
 
 
 @pytest.mark.parametrize(("method", "argument"), _each(RERANKER))
-@_FEW
+@examples(0.5)
 @given(value=ODD)
 def test_candidates_of_another_engine(reranker: Reranker, method: str, argument: str, value: object) -> None:
     _check(getattr(reranker, method), RERANKER[method], argument, value)
@@ -195,27 +193,26 @@ def test_candidates_of_another_engine(reranker: Reranker, method: str, argument:
 @pytest.mark.parametrize(
     "argument", ["embedding", "stop_words", "language", "rank", "gamma", "weights", "title_weight", "frequencies"]
 )
-@_FEW
+@examples(0.5)
 @given(value=ODD)
 def test_a_new_reranker(argument: str, value: object) -> None:
     _check(Reranker, {"embedding": Embedding.of(["ant"], np.eye(1, dtype=np.float32))}, argument, value)
 
 
 @pytest.mark.parametrize("argument", ["documents", "words", "mean_length", "stems", "mean_lengths"])
-@_FEW
+@examples(0.5)
 @given(value=ODD)
 def test_document_frequencies(argument: str, value: object) -> None:
     _check(DocumentFrequencies, {"documents": 3, "words": {"ant": 2}}, argument, value)
 
 
 @pytest.mark.parametrize("argument", ["texts", "stop_words", "language"])
-@_FEW
+@examples(0.5)
 @given(value=ODD)
 def test_counted_document_frequencies(argument: str, value: object) -> None:
     _check(DocumentFrequencies.of, {"texts": ["ant"]}, argument, value)
 
 
-@_FEW
 @given(value=ODD.filter(lambda value: not isinstance(value, str)))
 def test_places(value: Any) -> None:
     for call in (Collection.open, Collection.exists, Collection.create, Reranker.load):

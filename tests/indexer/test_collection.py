@@ -18,6 +18,8 @@ from tests.indexer.world import (
     snapshot_above,
 )
 
+pytestmark = pytest.mark.store
+
 
 def test_documents_are_stored(collection: Collection) -> None:
     twin = Twin.of(random_documents(8))

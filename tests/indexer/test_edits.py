@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from moverank import Collection, Document, Part
@@ -22,6 +22,9 @@ from tests.indexer.world import (
     document,
     snapshot_above,
 )
+from tests.samples import examples
+
+pytestmark = pytest.mark.store
 
 KEYS = ("a", "b", "c", "d", "e")
 # Stop words, words without a vector, and words of many documents.
@@ -140,7 +143,7 @@ def _check(collection: Collection, twin: Twin, gamma: float) -> None:
         check_exact(ranking, {key: expected[key] for key in red & expected.keys()}, 2)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(0.3)
 @example(_ALL_KINDS, {"weights": "tf", "gamma": 0.75, "faiss": "IDMap2,Flat"})
 @example(_ALL_KINDS, {"weights": "tfidf", "gamma": 0.0, "faiss": "HNSW32"})
 @given(st.lists(_EDIT, min_size=1, max_size=6), _CHOICES)

@@ -71,6 +71,7 @@ def test_queries_without_known_words_are_refused(collection: Collection) -> None
             collection.search(query)
 
 
+@pytest.mark.slow
 def test_a_document_of_30_000_distinct_words(tmp_path: Path) -> None:
     words = [f"w{i}" for i in range(30_000)]
     numbers = np.random.default_rng(0).standard_normal((len(words), 2)).astype(np.float32)
@@ -84,6 +85,7 @@ def test_a_document_of_30_000_distinct_words(tmp_path: Path) -> None:
         assert {hit.key: hit.distance for hit in near}["all"] == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_500_ties_at_distance_0(collection: Collection) -> None:
     collection.index(document(f"d{i}", WORDS[i % len(WORDS)]) for i in range(6000))
     ranking = collection.search("ant", k=600)

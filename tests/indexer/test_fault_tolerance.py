@@ -10,6 +10,8 @@ import pytest
 
 from tests.benchmarks import mutation_fuzzing
 
+pytestmark = pytest.mark.slow
+
 _ROOT = Path(__file__).parents[2]
 _COMMANDS = (
     f"crash_recovery --kills 7 --seed {sys.version_info.minor}",  # one of each operation, others on another Python

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import Collection, Document
@@ -12,6 +12,9 @@ from moverank.indexer.given_vectors import VectorMetric
 from moverank.indexer.maintenance.check import check_collection
 from tests.indexer.given import METRICS, costs
 from tests.indexer.world import WORDS, CollectionFactory, document, snapshot_above
+from tests.samples import examples
+
+pytestmark = pytest.mark.store
 
 KEYS = tuple("abcdefgh")
 _NUMBER = st.sampled_from([0.0, 1.0, -1.0, 0.5, 3.0])
@@ -40,7 +43,7 @@ def _shown(collection: Collection, m: int) -> dict[str, float]:
     return values
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(0.3)
 @given(_EDITS, st.sampled_from(METRICS), st.sampled_from(["auto", "HNSW32", "SQ8"]))
 def test_any_sequence_of_edits_equals_indexing_from_scratch(
     factory: CollectionFactory, edits: list[tuple[str, list[Document], int]], metric: VectorMetric, faiss: str

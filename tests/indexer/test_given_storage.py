@@ -24,6 +24,8 @@ from tests.indexer.given import candidates_of, documents_with_vectors, nearest, 
 from tests.indexer.stored_state import change_last_byte, only_snapshot
 from tests.indexer.world import MakeCollection, document, snapshot_above
 
+pytestmark = pytest.mark.store
+
 _REPLACE = "UPDATE vectors SET vector = :vector WHERE document_id = 3"
 QUERY = random_vectors(1, 42)[0]
 DOCUMENTS = documents_with_vectors(30)

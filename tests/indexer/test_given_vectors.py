@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -14,7 +14,6 @@ _MATRIX = arrays.arrays(np.float32, (6, 3), elements=st.floats(-100, 100, width=
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@settings(max_examples=50)
 @given(_MATRIX)
 def test_vectors_are_compared_as_scipy_compares_them(metric: VectorMetric, matrix: np.ndarray) -> None:
     space, query = Space(metric, 3), np.array([1.0, -2.0, 0.5], np.float32)

@@ -16,6 +16,8 @@ from moverank.indexer.documents import MAX_DEPTH, flattened, metadata_fault, tex
 from tests.indexer.stored_state import stored_keys
 from tests.indexer.world import document
 
+pytestmark = pytest.mark.store
+
 _leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 _values = st.recursive(_leaves, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
 

@@ -5,13 +5,14 @@ from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import Collection
 from moverank.indexer.commands.update import RunSources
 from moverank.indexer.reading import read_documents
 from tests.indexer.world import WORDS, CollectionFactory
+from tests.samples import examples
 
 FILES = ("n/a.txt", "n/b.txt", "n/s/a.txt", "n/s/c.txt", "n/s/t/d.txt", "o/a.txt")
 # Each with the files that it names.
@@ -56,7 +57,7 @@ def _run(collection: Collection, step: Step, root: Path) -> None:
     collection.index(records, scope=origins.scope, prune=step.prune, confirmed=True)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(0.3)
 @given(st.lists(_STEP, min_size=1, max_size=5))
 def test_runs_over_parts_of_a_folder(factory: CollectionFactory, steps: list[Step]) -> None:
     root = factory.path()

@@ -12,6 +12,8 @@ from moverank.indexer.files.location import display_name
 from tests.indexer.commands.program import Call
 from tests.indexer.maintenance.damage import execute
 
+pytestmark = pytest.mark.store
+
 # {new} is the path of a collection to be created, {old} that of an existing one.
 INVALID_CALLS: list[tuple[str, int, str]] = [
     ("index nowhere.jsonl -i {new}", 1, "nowhere.jsonl: there is no such file or directory"),
@@ -126,23 +128,30 @@ INVALID_CALLS: list[tuple[str, int, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("line", "code", "message"), INVALID_CALLS, ids=[line for line, _, _ in INVALID_CALLS])
 def test_an_invalid_call_is_one_sentence_and_changes_nothing(
-    call: Call, collection: Path, documents: Path, vectors: Path, tmp_path: Path, line: str, code: int, message: str
+    call: Call, collection: Path, documents: Path, vectors: Path, tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
     full, empty = tmp_path / "full", tmp_path / "empty"
     full.mkdir()
     (full / "mine.txt").write_text("cat")
     empty.mkdir()
-    paths = {"new": tmp_path / "new", "old": collection, "docs": documents, "vec": vectors}
-    arguments = [word.strip("'").format(full=full, empty=empty, **paths) for word in line.split()]
+    paths = {
+        "new": tmp_path / "new",
+        "old": collection,
+        "docs": documents,
+        "vec": vectors,
+        "full": full,
+        "empty": empty,
+    }
     before = call("info", "-i", collection, "--json").json
-    answer = call(*arguments)
-    assert (answer.code, answer.out) == (code, "")
-    assert message in answer.sentence
-    assert not (tmp_path / "new").exists()
-    assert [file.name for file in full.iterdir()] == ["mine.txt"]
-    assert call("info", "-i", collection, "--json").json == before
+    for line, code, message in INVALID_CALLS:
+        with subtests.test(line):
+            answer = call(*[word.strip("'").format(**paths) for word in line.split()])
+            assert (answer.code, answer.out) == (code, "")
+            assert message in answer.sentence
+            assert not (tmp_path / "new").exists()
+            assert [file.name for file in full.iterdir()] == ["mine.txt"]
+            assert call("info", "-i", collection, "--json").json == before
 
 
 def test_a_key_that_is_not_utf8_is_reported(call: Call, collection: Path) -> None:

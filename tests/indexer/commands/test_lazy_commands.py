@@ -61,6 +61,7 @@ def test_commands_are_a_mapping_which_others_can_be_added_to() -> None:
     assert commands.get("more") is None
 
 
+@pytest.mark.slow
 def test_a_process_imports_the_module_of_its_command_only() -> None:
     code = (
         "import sys; from moverank import cli; sys.argv = ['moverank', 'info', '--help']\n"

@@ -13,6 +13,8 @@ import pytest
 from moverank.indexer.demo.examples import threads_path
 from tests.indexer.commands.program import Call
 
+pytestmark = pytest.mark.store
+
 MORE: list[dict[str, Any]] = [
     {
         "id": "long",
@@ -149,6 +151,7 @@ def test_hits_have_their_metadata(call: Call, more: Path) -> None:
     assert lines[1].strip() == "date=2020-05-03T10:00+02:00  open=true  price=3.0"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz"])
 def test_an_export_makes_the_same_collection_again(call: Call, vectors: Path, tmp_path: Path, name: str) -> None:
     first, second, third = (tmp_path / name for name in ("first", "second", "third"))

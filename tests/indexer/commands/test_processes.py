@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 
 from tests.indexer.commands.program import Call
+from tests.waiting import HUNG
+
+pytestmark = pytest.mark.slow
 
 _COMMAND = [sys.executable, "-c", "from moverank.cli import run; run()"]
 
 
 def _process(*arguments: str | Path, **more: Any) -> "subprocess.CompletedProcess[bytes]":
-    return subprocess.run([*_COMMAND, *map(str, arguments)], check=False, timeout=120, **more)
+    return subprocess.run([*_COMMAND, *map(str, arguments)], check=False, timeout=HUNG, **more)
 
 
 def test_results_and_notes_go_to_separate_streams(collection: Path) -> None:
@@ -60,7 +63,7 @@ def test_notes_into_a_closed_pipe_do_not_stop_the_work(collection: Path, tmp_pat
 def _closed(number: int, *arguments: str | Path) -> "subprocess.CompletedProcess[bytes]":
     """Run the program with a standard stream that is closed."""
     shell = ["sh", "-c", f'exec "$@" {number}<&-', "sh", *_COMMAND, *map(str, arguments)]
-    return subprocess.run(shell, check=False, timeout=120, capture_output=True)
+    return subprocess.run(shell, check=False, timeout=HUNG, capture_output=True)
 
 
 @pytest.mark.parametrize("arguments", [("info",), ("info", "--json"), ("search", "cat", "--rank", "bm25")])

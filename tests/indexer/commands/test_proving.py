@@ -136,6 +136,7 @@ def test_check_says_that_searches_are_not_proven(call: Call, collection: Path) -
     assert call("check", "-i", collection, "--searches", "2", "--repair").out == "nothing is wrong\n"
 
 
+@pytest.mark.slow
 def test_an_interrupted_proof_leaves_no_file(collection: Path, tmp_path: Path) -> None:
     file = tmp_path / "proofs" / "a.proof"
     file.parent.mkdir()

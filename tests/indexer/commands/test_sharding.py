@@ -26,6 +26,7 @@ def indexed(call: Call, vectors: Path, documents: Path, tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_commands_take_the_file_as_they_take_a_collection(
     call: Call, indexed: Path, documents: Path, collection: Path
 ) -> None:
@@ -48,6 +49,7 @@ def test_commands_take_the_file_as_they_take_a_collection(
     assert call("info", "-i", indexed, "--json").json["documents"] == 9
 
 
+@pytest.mark.slow
 def test_the_language_of_shards_is_changed(call: Call, indexed: Path) -> None:
     changed = call("refit", "-i", indexed, "--language", "none")
     assert (changed.code, changed.err) == (0, "")
@@ -56,6 +58,7 @@ def test_the_language_of_shards_is_changed(call: Call, indexed: Path) -> None:
     assert call("search", "cat", "-i", indexed, "--json").json["hits"]
 
 
+@pytest.mark.slow
 def test_shards_are_listed_added_dropped_and_balanced(call: Call, indexed: Path, tmp_path: Path) -> None:
     listed = call("shards", "info", "-i", indexed, "--json").json
     assert [shard["place"] for shard in listed["shards"].values()] == ["forum.shards/s1.index", "forum.shards/s2.index"]

@@ -16,6 +16,8 @@ import pytest
 from moverank import Collection
 from tests.indexer.world import CollectionFactory, MakeCollection, Twin, check_exact, random_documents
 
+pytestmark = pytest.mark.slow
+
 _COMPILING = b"moverank: compiling for this machine: this takes some seconds, once\n"
 _COMMAND = [sys.executable, "-c", "from moverank import cli; cli.run()"]
 

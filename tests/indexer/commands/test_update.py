@@ -10,6 +10,8 @@ from moverank.indexer.commands.update import RunSources, Updated, update
 from moverank.indexer.options import silent
 from tests.indexer.world import CollectionFactory, document
 
+pytestmark = pytest.mark.store
+
 _BAD = Rejection("a.jsonl", 1, "no text")
 
 

@@ -8,6 +8,8 @@ from filelock import FileLock
 from tests.indexer.commands.program import CHANGES, GOOD, Call
 from tests.indexer.world import vectors_in
 
+pytestmark = pytest.mark.store
+
 
 def test_remove_has_the_json_keys_of_index(call: Call, collection: Path) -> None:
     answer = call("remove", "d1", "d2", "d1", "-i", collection, "--json")

@@ -10,6 +10,9 @@ import pytest
 
 from moverank import Collection
 from tests.indexer.commands.program import Call
+from tests.waiting import HUNG
+
+pytestmark = pytest.mark.store
 
 
 @pytest.fixture
@@ -77,6 +80,7 @@ def test_old_events_are_forgotten(call: Call, forum: Path, tmp_path: Path) -> No
     assert call("watch", "events", "-i", forum).out == ""
 
 
+@pytest.mark.slow
 def test_followed_events_end_at_an_interruption_without_a_failure(call: Call, forum: Path, tmp_path: Path) -> None:
     assert call("watch", "add", "dogs", "dog cat", "--within", "0", "-i", forum, "--rank", "wmd").code == 0
     command = [sys.executable, "-m", "moverank", "watch", "events", "--follow", "--json", "-i", str(forum)]
@@ -86,7 +90,7 @@ def test_followed_events_end_at_an_interruption_without_a_failure(call: Call, fo
             assert process.stdout
             assert json.loads(process.stdout.readline())["document"] == key
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=HUNG)
     assert (process.returncode, errors) == (0, "")
 
 

@@ -43,6 +43,7 @@ def many(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_vectors_of_the_first_texts_do_not_stay(call: Call, tiny: Path, many: Path, tmp_path: Path) -> None:
     """Three tiny files come first, and decide by which words five hundred later texts are found."""
     path = tmp_path / "c"
@@ -146,6 +147,7 @@ def test_a_refit_that_cannot_be_done_changes_nothing(
     assert call("search", "cat", "-i", collection, "--json").json["hits"] == before
 
 
+@pytest.mark.slow
 def test_cached_distances_are_not_those_of_earlier_vectors(
     call: Call, collection: Path, documents: Path, tmp_path: Path
 ) -> None:

@@ -76,6 +76,7 @@ def test_without_usable_vectors_it_is_left_to_the_collection(make_collection: Ma
     assert _stored(collection.path) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["info"], ["info", "--json"], ["list"], ["list", "-n", "1", "--json"]])
 def test_info_and_list_import_nothing_heavy(collection: Collection, command: list[str]) -> None:
     collection.index([document("a", "ant zorp"), document("b", "bee")])
@@ -84,6 +85,7 @@ def test_info_and_list_import_nothing_heavy(collection: Collection, command: lis
     assert loaded.isdisjoint(HEAVY)
 
 
+@pytest.mark.slow
 def test_remove_imports_no_compiler(collection: Collection) -> None:
     collection.index([document("a", "ant zorp"), document("b", "bee")])
     assert _loaded(["remove", "a", "-i", collection.path]).isdisjoint(HEAVY - {"numpy", "sqlalchemy"})

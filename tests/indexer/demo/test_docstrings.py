@@ -75,6 +75,7 @@ def test_a_library_without_sources_has_no_documents(tmp_path: Path) -> None:
     assert list(docstring_documents(tmp_path / "absent")) == []
 
 
+@pytest.mark.slow
 def test_the_standard_library_has_thousands_of_docstrings() -> None:
     docstrings = list(docstring_documents())
     if not docstrings:

@@ -63,6 +63,7 @@ def test_the_error_equals_that_of_brute_force(indexed: Collection, labelled: lis
     assert facts == {"documents": 41, "labels": 2, "splits": 1, "train": 28, "test": 13}
 
 
+@pytest.mark.slow
 def test_k_is_chosen_on_the_training_part(indexed: Collection, labelled: list[Document]) -> None:
     table = evaluate_knn(indexed.path, methods=["wmd"], split="random", times=2, seed=3)
     expected, ks = [], []
@@ -77,6 +78,7 @@ def test_k_is_chosen_on_the_training_part(indexed: Collection, labelled: list[Do
     assert table.rows[0]["deviation"] == pytest.approx(np.std(expected, ddof=1))
 
 
+@pytest.mark.slow
 def test_every_kind_of_method_can_classify(indexed: Collection) -> None:
     methods = [
         "random",
@@ -113,6 +115,7 @@ def test_p_is_that_of_mcnemars_exact_test(indexed: Collection, labelled: list[Do
     assert all(labels[row["key"]] == row["label"] for row in rows)
 
 
+@pytest.mark.slow
 def test_documents_are_the_pairs_of_several_splits(indexed: Collection, tmp_path: Path) -> None:
     path, methods = tmp_path / "predictions.csv", ["wmd", "bow", "bm25:stem=english", "wcd"]
     table = evaluate_knn(indexed.path, methods=methods, split="random", times=4, k=3, predictions=path)
@@ -131,6 +134,7 @@ def test_documents_are_the_pairs_of_several_splits(indexed: Collection, tmp_path
         evaluate_knn(indexed.path, predictions=tmp_path / "gone" / "predictions.csv")
 
 
+@pytest.mark.slow
 def test_methods_side_by_side_have_the_same_results(indexed: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     methods = ["lda:topics=3,passes=2", "bow", "bm25", "lsi:dim=4", "wcd", "wmd", "random"]
     together = evaluate_knn(indexed.path, methods=methods, split="random", times=3)

@@ -131,6 +131,7 @@ def test_a_truncated_file_is_replaced(pool: Texts, tmp_path: Path) -> None:
     assert np.array_equal(ranked("rwmd", pool, pool, RowCache(tmp_path)), expected)
 
 
+@pytest.mark.slow
 def test_another_title_weight_has_its_own_results(indexed: Collection, tmp_path: Path) -> None:
     indexed.index([Document(f"t{i}", title, (Part("bee cat"),)) for i, title in enumerate(("ant", "lark", "kiwi fox"))])
     light, cache = corpus_of(indexed).documents, RowCache(tmp_path)

@@ -86,6 +86,7 @@ def test_figures_are_the_same_if_the_whole_rankings_are_written(
     ]
 
 
+@pytest.mark.slow
 def test_methods_have_p_values_against_the_reference(evaluate: Evaluate) -> None:
     qrels = "".join(f"d{i} 0 d{(i * 5 + 1) % 12} 1\n" for i in range(12))
     table = evaluate(qrels, methods=["wmd", "bow"], measures=["mrr"], reference="bow")
@@ -108,6 +109,7 @@ def test_stems_of_the_reference_are_those_of_the_collection(evaluate: Evaluate, 
     assert evaluate(QRELS).facts["reference"] == "bm25:stem=german"
 
 
+@pytest.mark.slow
 def test_judgments_without_the_prefix_of_the_keys(
     make_collection: MakeCollection, documents: list[Document], tmp_path: Path, evaluate: Evaluate
 ) -> None:

@@ -68,6 +68,7 @@ def test_proximity_is_that_of_the_distances(pool: Texts) -> None:
         assert proximity == pytest.approx(fitted_proximity(plain, DistanceMoments.of(plain), spread, kind))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", RANKINGS)
 def test_the_order_is_that_of_a_search(indexed: Collection, rank: str) -> None:
     """Of documents and of texts as queries, for all documents and for the best ones."""
@@ -84,6 +85,7 @@ def test_the_order_is_that_of_a_search(indexed: Collection, rank: str) -> None:
                 assert [pool.keys[row] for row in rows.tolist()] == [hit.key for hit in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rank", ["wmd", "chamfer", "wmd:mu=5+0.5*cover+1.5*bm25", "cosine", "wmd:proximity=gaussian", "lsi:dim=3"]
 )
@@ -95,6 +97,7 @@ def test_the_order_by_the_lengths_of_vectors_is_that_of_a_search(
     test_the_order_is_that_of_a_search(collection, rank)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", RANKINGS)
 def test_relevant_documents_have_their_exact_positions(
     indexed: Collection, rank: str, monkeypatch: pytest.MonkeyPatch
@@ -117,6 +120,7 @@ def test_relevant_documents_have_their_exact_positions(
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", RANKINGS)
 def test_the_order_of_records_is_that_of_a_search(make_collection: MakeCollection, rank: str) -> None:
     """Of queries with a title and ranked parts, in a collection of such documents, some of which are the queries."""

@@ -52,6 +52,7 @@ def test_damaged_components_are_computed_again(indexed: Collection, tmp_path: Pa
     assert is_intact(cache)
 
 
+@pytest.mark.slow
 def test_the_best_setting_is_found_and_stored_if_it_is_better(indexed: Collection) -> None:
     """The judgments are those of cover: only a sum with much of it finds them."""
     indexed.change_settings(rank="bm25")
@@ -70,6 +71,7 @@ def test_the_best_setting_is_found_and_stored_if_it_is_better(indexed: Collectio
         assert reopened.search("ant bee").hits
 
 
+@pytest.mark.slow
 def test_weights_by_the_lengths_of_vectors_are_tried_where_there_are_any(
     make_collection: MakeCollection, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,6 +92,7 @@ def test_weights_by_the_lengths_of_vectors_are_tried_where_there_are_any(
         assert tried == expected
 
 
+@pytest.mark.slow
 def test_a_ranking_that_is_no_better_is_not_stored(indexed: Collection) -> None:
     keys = [f"d{i}" for i in range(10)]
     grades = {key: {hit.key: 1 for hit in indexed.similar(key, k=1).hits} for key in keys}
@@ -106,6 +109,7 @@ def test_too_few_judgments_are_refused(indexed: Collection) -> None:
         tune_ranking(indexed.path, {"d1": {"d2": 1}, "gone": {"d3": 1}})
 
 
+@pytest.mark.slow
 def test_the_baseline_has_the_stems_that_are_tried(indexed: Collection) -> None:
     grades = {f"d{i}": {f"d{(i + 5) % 12}": 1} for i in range(12)}
     indexed.change_settings(rank="wmd")
@@ -116,6 +120,7 @@ def test_the_baseline_has_the_stems_that_are_tried(indexed: Collection) -> None:
     assert [row["ranking"] for row in table.rows][:2] == ["bm25", "wmd"]
 
 
+@pytest.mark.slow
 def test_the_scores_of_candidates_are_a_term(indexed: Collection, tmp_path: Path) -> None:
     """The relevant documents are those with the best scores, which no word tells: only the term finds them."""
     rng, keys = np.random.default_rng(3), [f"d{i}" for i in range(12)]
@@ -137,6 +142,7 @@ def test_the_scores_of_candidates_are_a_term(indexed: Collection, tmp_path: Path
     assert any("stands for the scores of the candidates" in note for note in table.notes)
 
 
+@pytest.mark.slow
 def test_progress_is_that_of_the_whole(indexed: Collection) -> None:
     """It rises from one report to the next, and ends with all steps done."""
     seen = list[tuple[str, int, int | None]]()

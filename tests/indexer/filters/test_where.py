@@ -173,5 +173,6 @@ def test_a_filter_has_a_limited_size(where: Any, message: str) -> None:
         alternatives(where)
 
 
+@pytest.mark.slow
 def test_the_most_that_a_filter_may_have_is_read() -> None:
     assert len(alternatives([f"a={i}" for i in range(200_000)])[0]) == 200_000

@@ -50,9 +50,9 @@ def test_many_words_are_counted() -> None:
 
 def test_a_text_of_unknown_words_takes_no_long_time() -> None:
     words = tuple(f"w{i}" for i in range(300_000))
-    began = time.perf_counter()
+    began = time.process_time()
     assert _lines("wmd+bm25", words, words)[0].endswith("w11 and 299,988 more.")
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 60  # quadratic time takes hours
 
 
 def test_an_explanation_names_the_words_without_a_flow() -> None:

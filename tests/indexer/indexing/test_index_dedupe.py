@@ -75,6 +75,7 @@ class _Run:
         self.left_out = [key for change, key in self.listed if change == "duplicate"]
 
 
+@pytest.mark.slow
 def test_runs_leave_out_what_brute_force_does(make_collection: MakeCollection) -> None:
     collection, stored = make_collection(rank="wmd", weights="tf"), dict[str, Document]()
     total = 0
@@ -133,6 +134,7 @@ def test_documents_that_were_there_before_stay(make_collection: MakeCollection) 
     assert _Run(collection, []).changes == Changes(revision=run.changes.revision)
 
 
+@pytest.mark.slow
 def test_of_many_copies_one_stays(make_collection: MakeCollection) -> None:
     """None, if their text is near a document that was there before."""
     collection, texts = make_collection(), ["ant bee", "kiwi", "ant ant ant bee bee bee elk"]
@@ -288,6 +290,7 @@ with Collection.open(sys.argv[1]) as collection:
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_completed_by_the_next(factory: CollectionFactory) -> None:
     with factory.empty() as collection:
         path = collection.path

@@ -94,6 +94,7 @@ def _check_same(changed: Collection, fresh: Collection) -> None:
     assert changed.index(_TEXTS).unchanged == len(_TEXTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "before"),
     [("file", "en"), ("file", "none"), ("file", "de, version 1"), ("lsi", "none"), ("auto", "de, version 1")],
@@ -124,6 +125,7 @@ def test_a_collection_without_vectors_may_get_some(make: Any) -> None:
     assert check_collection(collection.path).sentences() == ()
 
 
+@pytest.mark.slow
 def test_language_and_vectors_change_together(make: Any, vectors: str) -> None:
     collection = make(Settings("lsi", train_options=("dim=4",)))
     collection.refit(language="de", embedding=vectors)
@@ -155,6 +157,7 @@ def test_the_language_is_found_from_the_texts(make: Any, vectors: str) -> None:
     assert empty.settings == replace(collection.settings)
 
 
+@pytest.mark.slow
 def test_vectors_that_were_not_renewed_are_so_by_the_same_language(
     make: Any, vectors: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,6 +170,7 @@ def test_vectors_that_were_not_renewed_are_so_by_the_same_language(
     _check_same(collection, make(Settings(vectors, language="de")))
 
 
+@pytest.mark.slow
 def test_a_failure_leaves_the_former_words(make: Any, vectors: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for embedding in (vectors, "lsi"):
         collection = make(Settings(embedding))
@@ -182,6 +186,7 @@ def test_a_failure_leaves_the_former_words(make: Any, vectors: str, monkeypatch:
         assert collection.settings.language == "de"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["file", "lsi"])
 def test_a_killed_process_leaves_the_former_words(make: Any, vectors: str, kind: str) -> None:
     collection = make(Settings(vectors if kind == "file" else "lsi"))

@@ -28,6 +28,7 @@ def test_a_backup_equals_the_collection(collection: Collection, tmp_path: Path) 
         assert collection.info()["documents"] == copy.info()["documents"] - 1
 
 
+@pytest.mark.slow
 def test_a_backup_during_changes_is_of_one_revision(collection: Collection, tmp_path: Path) -> None:
     done = threading.Event()
 

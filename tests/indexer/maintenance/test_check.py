@@ -52,6 +52,7 @@ def test_a_damaged_database_is_reported_with_advice(directory: Path) -> None:
     assert repair(directory).sentences() == (sentence,)
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite("damages the file")
 def test_a_damaged_database_page_is_one_error_of_a_search(directory: Path) -> None:
     path = directory / "collection.db"

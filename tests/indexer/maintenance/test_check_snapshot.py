@@ -17,6 +17,7 @@ from tests.indexer.stored_state import change_last_byte
 pytestmark = pytest.mark.usefixtures("always_compact")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["weights", "encoder.npz", "first_stage.faiss", "vectors"])
 def test_a_damaged_file_is_reported_and_repaired(any_directory: Path, file: str) -> None:
     (path,) = any_directory.glob(f"snapshot-*/{file}")

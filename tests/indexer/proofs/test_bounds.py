@@ -94,6 +94,7 @@ def test_a_solved_document_is_bounded_from_both_sides(problem: Problem) -> None:
         assert mass.sum() == pytest.approx(1, rel=1e-9)
 
 
+@pytest.mark.slow
 @given(problems(), st.floats(0, 0.99))
 def test_all_documents_beyond_a_limit_are_excluded(problem: Problem, share: float) -> None:
     p = _proof(problem)

@@ -7,13 +7,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import ot
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
@@ -32,6 +33,7 @@ from tests.indexer.proofs.files import (
     texts,
     true_distances,
 )
+from tests.samples import examples
 
 _FLOATS = [name for name, (kind, _) in LAYOUT.items() if "f" in kind]
 _INTEGERS = [name for name, (kind, _) in LAYOUT.items() if "i" in kind]
@@ -49,6 +51,7 @@ def test_the_file_is_what_the_manual_says(proof: bytes, check: Check) -> None:
     assert (proof.index(b"\n", 82) + 1) % 8 == 0
 
 
+@pytest.mark.slow
 def test_every_changed_byte_is_found(proof: bytes, check: Check) -> None:
     changed = bytearray(proof)
     for place, other in enumerate(np.random.default_rng(1).integers(1, 256, len(proof)).tolist()):
@@ -58,6 +61,7 @@ def test_every_changed_byte_is_found(proof: bytes, check: Check) -> None:
     assert check(bytes(changed)) is not None
 
 
+@pytest.mark.slow
 def test_a_cut_or_longer_file_is_rejected(proof: bytes, check: Check) -> None:
     for size in range(len(proof)):
         assert check(proof[:size]) is None
@@ -69,7 +73,7 @@ def test_a_cut_or_longer_file_is_rejected(proof: bytes, check: Check) -> None:
     assert check(first + b"\n" + header) is None
 
 
-@settings(max_examples=1000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(10)
 @given(data=st.data())
 def test_bytes_changed_under_a_right_checksum_prove_nothing_wrong(proof: bytes, check: Check, data: Any) -> None:
     _, header, rest = proof.split(b"\n", 2)
@@ -82,7 +86,7 @@ def test_bytes_changed_under_a_right_checksum_prove_nothing_wrong(proof: bytes, 
         assert is_true(content_of(file))
 
 
-@settings(max_examples=300)
+@examples(10)
 @given(header=st.binary(max_size=60), rest=st.binary(max_size=60))
 def test_other_files_are_rejected(check: Check, header: bytes, rest: bytes) -> None:
     assert check(rest) is None
@@ -141,30 +145,28 @@ def test_headers_with_names_twice_or_too_many_are_rejected(proof: bytes, check: 
         assert check(sealed(typed.encode(), rest)) is None
 
 
-@pytest.mark.parametrize("name", _FLOATS)
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1.0, 0.0, 1e300, -1e300, 1e-300])
-def test_numbers_that_no_proof_has_are_rejected(content: Content, check: Check, name: str, value: float) -> None:
-    with np.errstate(over="ignore"):
-        content[name].flat[len(content[name].flat) // 2] = value
-    file = file_of(content)
-    if check(file) is not None:
-        assert is_true(content)
-        assert name == "potentials"
+def test_numbers_that_no_proof_has_are_rejected(proof: bytes, check: Check, subtests: pytest.Subtests) -> None:
+    for name, value in product(_FLOATS, [np.nan, np.inf, -np.inf, -1.0, 0.0, 1e300, -1e300, 1e-300]):
+        content = content_of(proof)
+        with np.errstate(over="ignore"):
+            content[name].flat[len(content[name].flat) // 2] = value
+        with subtests.test(name=name, value=value):
+            assert check(file_of(content)) is None or (name == "potentials" and is_true(content))
 
 
-@pytest.mark.parametrize("name", _INTEGERS)
-@pytest.mark.parametrize("value", [-1, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63), 63, 12])
-@pytest.mark.parametrize("place", [0, 1, -1])
-def test_indices_out_of_range_are_rejected(content: Content, check: Check, name: str, value: int, place: int) -> None:
-    array = content[name]
-    if value not in range(np.iinfo(array.dtype).min, np.iinfo(array.dtype).max + 1) or array.flat[place] == value:
-        return
-    array.flat[place] = value
-    try:
-        file = file_of(content)
-    except (ValueError, IndexError, MemoryError):  # there is no digest of such bags
-        file = file_of(content, digest=False)
-    assert check(file) is None or (name.startswith("p") and is_true(content))
+def test_indices_out_of_range_are_rejected(proof: bytes, check: Check, subtests: pytest.Subtests) -> None:
+    for name, value, place in product(_INTEGERS, [-1, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63), 63, 12], [0, 1, -1]):
+        content = content_of(proof)
+        array = content[name]
+        if value not in range(np.iinfo(array.dtype).min, np.iinfo(array.dtype).max + 1) or array.flat[place] == value:
+            continue
+        array.flat[place] = value
+        try:
+            file = file_of(content)
+        except (ValueError, IndexError, MemoryError):  # there is no digest of such bags
+            file = file_of(content, digest=False)
+        with subtests.test(name=name, value=value, place=place):
+            assert check(file) is None or (name.startswith("p") and is_true(content))
 
 
 def _drop_document(content: Content, row: int) -> None:
@@ -321,7 +323,7 @@ _FORGERIES = [
 ]
 
 
-@settings(max_examples=1000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(10)
 @given(data=st.data(), forgery=st.sampled_from(_FORGERIES))
 def test_no_forged_file_proves_what_is_wrong(
     proof: bytes, check: Check, data: Any, forgery: Callable[[Content, Any], None]
@@ -405,6 +407,7 @@ def test_what_is_no_regular_file_is_rejected(tmp_path: Path) -> None:
         verify(tmp_path / "none")
 
 
+@pytest.mark.slow
 def test_the_module_is_short_and_stands_alone(proof: bytes, tmp_path: Path) -> None:
     source = Path(str(module.__file__)).read_text(encoding="utf-8")
     assert len(source.splitlines()) <= 300

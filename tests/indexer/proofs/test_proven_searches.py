@@ -5,18 +5,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import Collection, Document, Part, TooLarge, UsageError, verify
 from tests.indexer.proofs.conftest import Searchable
 from tests.indexer.proofs.files import content_of, digest_of, is_true, true_distances
 from tests.indexer.world import NO_VECTOR, WORDS, MakeCollection, check_exact, document, nearly_equal, snapshot_above
+from tests.samples import examples
 
 _TEXTS = st.lists(st.sampled_from([*WORDS, *NO_VECTOR]), min_size=1, max_size=8).filter(set(WORDS).intersection)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(0.5)
 @given(
     query=_TEXTS.map(" ".join),
     k=st.integers(1, 70),

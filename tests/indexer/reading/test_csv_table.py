@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.indexer.documents import Document, Part, Rejection
@@ -98,7 +98,6 @@ def test_fields_by_name_and_an_empty_file(write: Write, documents: Read) -> None
 cells = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
 @given(rows=st.lists(cells.filter(str.strip), max_size=5), delimiter=st.sampled_from(",;\t"))
 def test_files_written_by_the_csv_module_are_read_back(tmp_path: Path, rows: list[str], delimiter: str) -> None:
     buffer = io.StringIO(newline="")

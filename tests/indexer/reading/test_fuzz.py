@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.indexer.documents import Document, Rejection
@@ -38,7 +38,6 @@ def _files(draw: st.DrawFn) -> bytes:
     return data[: draw(st.integers(0, len(data)))] if draw(st.booleans()) else data
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @pytest.mark.parametrize(
     ("read", "format_"),
     [(read_documents, name) for name in (None, *DOCUMENT_FORMATS)]
@@ -67,7 +66,6 @@ def _check_results(results: list[Document | Rejection]) -> None:
             assert record.reason
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(data=_files())
 def test_queries(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "file").write_bytes(data)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.indexer.documents import Document, Rejection
@@ -61,7 +61,6 @@ def test_the_key_of_a_record_without_one_is_its_number(write: Write, documents: 
     assert [document.key for document in found] == ["a.json:1", "a.json:2", "a.json:3"]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(values=st.lists(VALUES, max_size=5), indent=st.sampled_from([None, 0, 3]))
 def test_each_value_is_a_record_or_rejected(
     write: Write, documents: Read, values: list[object], indent: int | None

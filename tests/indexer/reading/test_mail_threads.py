@@ -69,6 +69,7 @@ def test_cyclic_references(write: Write, threads: Read) -> None:
     assert not bad
 
 
+@pytest.mark.slow
 def test_a_long_chain(write: Write, threads: Read) -> None:
     box = [mail("m0", day=1)] + [mail(f"m{i}", f"m{i - 1}", day=2) for i in range(1, 3000)]
     good, _ = threads(write("a.mbox", "".join(reversed(box))))
@@ -85,6 +86,7 @@ def test_bad_messages(write: Write, threads: Read) -> None:
     assert reasons[2][2] == "b"
 
 
+@pytest.mark.slow
 def test_a_cut_gzip_keeps_the_messages_before(write: Write, threads: Read) -> None:
     box = "".join(mail(f"m{i}", body=str(i * 7919 % 10_007)) for i in range(5000))
     good, bad = threads(write("a.mbox.gz", gzip.compress(box.encode())[:-2000]))

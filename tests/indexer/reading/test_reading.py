@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.indexer.documents import Document, Rejection
@@ -21,8 +21,6 @@ Read = Callable[..., tuple[list[Document], list[Rejection]]]
 Reader = Callable[..., Iterator[Document | Rejection]]
 
 FORMATS = [(read_documents, name) for name in DOCUMENT_FORMATS] + [(read_threads, name) for name in THREAD_FORMATS]
-ANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
-
 SAMPLES: dict[str, bytes] = {
     "text": b"some text\n",
     "markdown": b"---\ntitle: t\ntags: [a, b]\n---\n# t\ntext\n",
@@ -71,7 +69,6 @@ def test_the_format_is_detected(write: Write, read: Reader, name: str) -> None:
         assert list(read([path])) == list(read([path], format=name))
 
 
-@ANY
 @given(data=st.binary(max_size=200), sample=st.booleans(), cut=st.integers(0, 60), zipped=st.booleans())
 @pytest.mark.parametrize(("read", "name"), [*FORMATS, (read_documents, None), (read_threads, None)])
 def test_any_bytes_are_read_or_rejected(
@@ -94,7 +91,6 @@ def test_any_bytes_are_read_or_rejected(
             assert item.reason
 
 
-@ANY
 @given(
     bad=st.lists(
         st.one_of(
@@ -176,6 +172,7 @@ def peak(paths: Sequence[str], read: Reader, **options: Any) -> int:
     return peak
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(write: Write) -> None:
     filler = "word " * 2000
     lines = "".join(f'{{"id": {i}, "text": "{filler}"}}\n' for i in range(800))

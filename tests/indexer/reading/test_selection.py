@@ -7,12 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.indexer.errors import UsageError
 from moverank.indexer.reading.finding.files import find_sources
 from moverank.indexer.reading.finding.selection import Selection
+from tests.samples import examples
 
 Write = Callable[[str, str | bytes], str]
 
@@ -35,7 +36,7 @@ def read(path: str, selection: Selection) -> list[str]:
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="Git is the oracle")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@examples(0.5)
 @given(rules=st.dictionaries(st.sampled_from(["", "a", "b", "a/a", "a/b"]), RULES, max_size=3), below=st.booleans())
 def test_ignored_files_are_those_that_git_ignores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rules: dict[str, list[str]], below: bool

@@ -13,6 +13,7 @@ DATA = Path(__file__).parents[4] / "shared" / "data"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="needs the real data beside the checkout, ../shared/data")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "count", "rejected", "labels"),
     [
@@ -38,6 +39,7 @@ def test_documents(name: str, count: int, rejected: int, labels: int) -> None:
     assert len({document.label for document in documents} - {None}) == labels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "count", "rejected"),
     [

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import (
@@ -98,7 +98,6 @@ def test_what_is_no_text_is_named(embedding: Embedding, query: Any, texts: Any, 
         Reranker(embedding, rank="wmd").rank(query, texts)
 
 
-@settings(max_examples=50)
 @given(
     query=st.lists(st.sampled_from(WORDS), min_size=1, max_size=8),
     texts=st.lists(st.lists(st.sampled_from([*WORDS, "unknown"]), max_size=8), max_size=8),
@@ -271,6 +270,7 @@ def test_many_queries_have_the_results_of_each(embedding: Embedding, rank: str) 
         reranker.rank_many(["cat"], [])
 
 
+@pytest.mark.slow
 def test_threads_get_the_results_of_one(embedding: Embedding) -> None:
     rng = np.random.default_rng(4)
     texts = [" ".join(rng.choice(WORDS, 6)) for _ in range(30)]

@@ -63,7 +63,7 @@ class Searchable:
             collection.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def searchable(factory: CollectionFactory) -> Iterator[Searchable]:
     collections = Searchable(factory)
     yield collections

@@ -5,7 +5,7 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import Collection, Document
@@ -21,6 +21,7 @@ from tests.indexer.world import (
     document,
     snapshot_above,
 )
+from tests.samples import examples
 
 FACTORIES = ("IDMap2,Flat", "Flat", "HNSW32", "IDMap2,HNSW16", "IVF4,Flat", "PCA4,Flat", "PCA2,Flat", "SQ8", "PQ2x4")
 _GAMMAS = (0.0, 0.75)
@@ -28,7 +29,7 @@ _QUERIES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join
 
 
 @pytest.mark.parametrize("faiss", FACTORIES)
-@settings(max_examples=25, deadline=None)
+@examples(0.25)
 @given(
     query=_QUERIES,
     k=st.integers(1, 70),
@@ -142,7 +143,6 @@ def test_candidates_followed_by_all_others_are_exact(searchable: Searchable, fai
     check_exact(ranking, twin.distances(query), 5)
 
 
-@settings(max_examples=60, deadline=None)
 @given(query=_QUERIES, k=st.integers(1, 70), depth=st.none() | st.integers(70, 80), checks=st.integers(0, 6))
 def test_the_error_bound_holds_when_the_time_is_up(
     searchable: Searchable, query: str, k: int, depth: int | None, checks: int

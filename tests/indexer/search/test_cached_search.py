@@ -63,6 +63,7 @@ def path(make_collection: MakeCollection) -> Path:
         return collection.path
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("always_compact")
 def test_results_are_the_same_from_cached_files(path: Path) -> None:
     _check(path)
@@ -95,6 +96,7 @@ def test_a_snapshot_s_sums_are_kept_after_a_change(path: Path, monkeypatch: pyte
     assert sorted(computed) == [5, 5, 30]
 
 
+@pytest.mark.slow
 def test_results_follow_later_changes(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files that are cached for a snapshot are not used for what has changed since."""
     monkeypatch.setattr("moverank.indexer.snapshot.compaction.SMALL_TAIL", 0)
@@ -114,6 +116,7 @@ def test_results_follow_later_changes(path: Path, monkeypatch: pytest.MonkeyPatc
         assert found == _results(path)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("always_compact")
 @pytest.mark.parametrize("name", ["stems-english", "postings-english-0", "frequencies", "lengths-tfidf-0"])
 def test_damage_is_found_by_check_and_harms_no_search(path: Path, name: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import ot
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
@@ -87,7 +87,6 @@ def _sorted(term: str) -> str:
     return name + colon + ",".join(sorted(options.split(",")))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(RANKINGS, WEIGHTS, QUERIES, st.integers(1, 70), st.sampled_from([None, 12]))
 def test_costs_add_up_in_a_search_and_in_stored_candidates(
     filled: Collection, terms: list[str], weights: list[float], query: str, k: int, depth: int | None

@@ -20,6 +20,8 @@ from moverank.indexer.search.pairs import FoundPairs
 from moverank.rerank.ranking import StageCounts
 from tests.indexer.world import TABLE, WORDS, CollectionFactory, document
 
+pytestmark = pytest.mark.store
+
 N = 120
 WITHIN = 1.1
 
@@ -113,6 +115,7 @@ def check_guarantees(found: Deduplication, keys: set[str], distances: Distances,
         assert one.distance <= within
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preferred", [None, "label=bad"])
 @pytest.mark.parametrize("keep", ORDERS)
 def test_a_choice_is_that_of_brute_force(
@@ -143,6 +146,7 @@ def test_groups_have_a_kept_document_each(filled: Collection) -> None:
     assert {key for key, _ in found.groups} <= set(found.kept)
 
 
+@pytest.mark.slow
 def test_a_filter_limits_the_documents_that_are_compared(filled: Collection, distances: Distances) -> None:
     found = filled.dedupe(WITHIN, rank="wmd", where="label=good")
     keys = {each.key for each in _documents() if each.label == "good"} - {"none"}
@@ -253,6 +257,7 @@ def test_documents_that_are_not_compared_are_not_among_the_kept(factory: Collect
         assert set(collection.keys()) == {"a", "code", "c"}
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_continues(filled: Collection) -> None:
     expected, steps = filled.dedupe(WITHIN), list[int]()
 
@@ -272,6 +277,7 @@ def test_an_interrupted_run_continues(filled: Collection) -> None:
     assert steps[0] == 41
 
 
+@pytest.mark.slow
 def test_a_sum_takes_the_larger_of_both_totals(filled: Collection) -> None:
     """The totals by `pairs`, which has its own tests."""
     rank = "wmd:mu=3+0.5*cover"

@@ -45,6 +45,7 @@ def test_candidates_are_the_nearest_by_brute_force(
     assert check_collection(collection.path).sentences() == ()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("always_compact")
 @pytest.mark.parametrize("faiss", ["auto", "IDMap2,Flat", "HNSW32", "SQ8", "IVF4,Flat", "HR,RaBitQ"])
 @pytest.mark.parametrize("metric", METRICS)

@@ -3,13 +3,14 @@
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import Collection, Document, SearchOptions, TooLarge, UsageError
 from moverank.indexer.search.answer_size import AnswerSize
 from moverank.rerank.ranking import Ranking
 from tests.indexer.world import WORDS, MakeCollection, document, random_documents
+from tests.samples import examples
 
 RANKS = ("wmd", "bm25", "wmd:mu=5,weights=tfidf+0.5*cover+bm25+cosine")
 VALUES = st.sampled_from([None, 1, "1", "red", "blue", ["red", "blue"], "long" * 1000])
@@ -35,7 +36,7 @@ def made(make_collection: MakeCollection) -> Collection:
     return collection
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(0.3)
 @given(st.lists(VALUES, min_size=40, max_size=40), st.integers(1, 12), st.sampled_from(RANKS), st.sampled_from(WORDS))
 def test_groups_are_those_of_the_complete_ranking(
     made: Collection, values: list[Any], k: int, rank: str, word: str
@@ -141,6 +142,7 @@ def _of_three_pages(collection: Collection) -> Collection:
     return collection
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [None, 60])
 @pytest.mark.parametrize("rank", ["wmd", "wmd+bm25"])
 def test_the_best_hits_have_all_that_is_requested_wherever_they_are(

@@ -8,6 +8,8 @@ import pytest
 from moverank import Collection, Document, OutOfTime, Part, Settings
 from tests.rerank.stops import StopAfter
 
+pytestmark = pytest.mark.slow
+
 WORDS = 20_000
 QUERY = " ".join(f"w{number}x" for number in range(1000, 19_000))
 

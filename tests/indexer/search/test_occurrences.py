@@ -256,7 +256,7 @@ class _Clock:
 def test_hits_have_no_places_when_the_time_is_over(
     collection: Collection, calls: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    collection.index([document(f"d{i}", "ant bee. " * (i + 1) * 700) for i in range(4)])
+    collection.index([document(f"d{i}", "ant bee. " * (i + 1) * 100) for i in range(4)])
     expected = collection.search("ant cat", rank="wmd").hits
     clock, located = _Clock(calls), Locator.of_stored
 

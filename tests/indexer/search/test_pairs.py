@@ -110,6 +110,7 @@ def _far_distances(texts: list[str], weights: str, *, normalize: bool) -> dict[t
     return {(i, j): float(ot.emd2(bags[i], bags[j], costs)) for i, j in combinations(range(len(texts)), 2)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", ["wmd", "wmd:mu=3+cosine"])
 def test_pairs_of_equal_distances_are_in_the_order_of_documents(factory: CollectionFactory, rank: str) -> None:
     """Documents of the same words in another order have distances that differ in the last digits."""
@@ -251,6 +252,7 @@ FORGED: list[_Forge] = [
 ]
 
 
+@pytest.mark.slow
 def test_a_forged_file_of_an_interrupted_run_is_not_continued(filled: Collection) -> None:
     """Its checksum is right: the list is that of all pairs."""
 
@@ -304,6 +306,7 @@ def test_invalid_arguments_are_refused(filled: Collection) -> None:
         filled.pairs(1.0, rank="wmd+bm25", unknown="far")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", ["wmd:mu=20+0.5*cover+2*bm25", "rwmd", "wmd:mu=3+cosine"])
 def test_pairs_by_a_sum_have_the_larger_of_both_totals(filled: Collection, rank: str) -> None:
     keys = [one.key for one in _documents() if one.key != "none"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import Collection, Document, DocumentFrequencies, Embedding, Part, Reranker
@@ -96,7 +96,6 @@ def _check(passage: Passage | None, one: Document, query: Document, size: int, t
 EMBEDDING = Embedding.of(WORDS, VECTORS)
 
 
-@settings(max_examples=60)
 @given(_DOCUMENT, st.lists(st.sampled_from(WORDS), min_size=1, max_size=5), st.integers(1, 12))
 def test_a_passage_of_a_text_is_that_of_brute_force(one: Document, words: list[str], size: int) -> None:
     query = document("q", " ".join(words))
@@ -165,6 +164,7 @@ def test_the_number_of_words_of_a_passage_is_limited(collection: Collection) -> 
             search("ant", passage=10_001)
 
 
+@pytest.mark.slow
 def test_windows_of_many_sentences_take_linear_time() -> None:
     found = _found(document("d", "ant. " * 50_000), 2)
     assert len(found) == 49_999

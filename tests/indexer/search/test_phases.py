@@ -28,6 +28,7 @@ def _content(ranking: Ranking) -> tuple[list[tuple[str, float]], bool, str | Non
     return [(hit.key, round(hit.distance, 9)) for hit in ranking.hits], ranking.certified, ranking.problem
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"depth": 9}, {"distance": "rwmd"}, {"gamma": 0.5}, {"exact": True}])
 def test_a_batch_equals_single_searches(filled: Collection, options: dict[str, Any]) -> None:
     rankings = [_content(ranking) for ranking in filled.search_many(iter(QUERIES), k=4, **options)]

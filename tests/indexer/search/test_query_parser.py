@@ -6,48 +6,50 @@ from typing import Any
 
 import pytest
 
-from moverank import Collection, Document, UnknownKey, UsageError
+from moverank import Collection, UnknownKey, UsageError
 from moverank.indexer.options import Where
 from moverank.rerank.errors import NoKnownWords
 from tests.indexer.search.conftest import Searchable
 from tests.indexer.world import check_exact, check_sound, document
 
+pytestmark = pytest.mark.store
 
-@pytest.mark.parametrize(
-    ("where", "accepts"),
-    [
-        ({"label": ["red"]}, lambda one: one.label == "red"),
-        ({"label": ["red", "blue"]}, lambda one: one.label in ("red", "blue")),
-        ({"year": ["1993"]}, lambda one: one.metadata.get("year") == 1993),
-        ({"open": ["true"]}, lambda one: one.metadata.get("open") is True),
-        ({"half": ["1.5", "2.0"]}, lambda one: one.metadata.get("half") in (1.5, 2.0)),
-        ({"tags": ["t1"]}, lambda one: "t1" in one.metadata.get("tags", [])),
-        ({"tags": ["t1"], "label": ["green"]}, lambda _: False),
-        ({"tags": ["t1", "t2"], "open": ["false"]}, lambda one: {"t1", "t2"} & {*one.metadata.get("tags", [])}
-         and not one.metadata["open"]),
-        ({"label": ["pink"]}, lambda _: False),
-        ({"label": []}, lambda _: False),
-        ({}, lambda _: True),
-        ("year>=1993", lambda one: one.metadata.get("year", 0) >= 1993),
-        (["year>1990", "year<1995", "label!=red"], lambda one: 1990 < one.metadata.get("year", 0) < 1995
-         and one.label != "red"),
-        (["half=1.50", "half=2"], lambda one: one.metadata.get("half") in (1.5, 2.0)),
-        ("open=True", lambda one: one.metadata.get("open") is True),
-        (["!tags", "label^=r"], lambda one: not one.metadata.get("tags") and (one.label or "").startswith("r")),
-        ("!label", lambda one: one.label is None),
-    ],
-)  # fmt: skip
+_FILTERS: list[tuple[Where, Callable[[Any], object]]] = [
+    ({"label": ["red"]}, lambda one: one.label == "red"),
+    ({"label": ["red", "blue"]}, lambda one: one.label in ("red", "blue")),
+    ({"year": ["1993"]}, lambda one: one.metadata.get("year") == 1993),
+    ({"open": ["true"]}, lambda one: one.metadata.get("open") is True),
+    ({"half": ["1.5", "2.0"]}, lambda one: one.metadata.get("half") in (1.5, 2.0)),
+    ({"tags": ["t1"]}, lambda one: "t1" in one.metadata.get("tags", [])),
+    ({"tags": ["t1"], "label": ["green"]}, lambda _: False),
+    ({"tags": ["t1", "t2"], "open": ["false"]}, lambda one: {"t1", "t2"} & {*one.metadata.get("tags", [])}
+     and not one.metadata["open"]),
+    ({"label": ["pink"]}, lambda _: False),
+    ({"label": []}, lambda _: False),
+    ({}, lambda _: True),
+    ("year>=1993", lambda one: one.metadata.get("year", 0) >= 1993),
+    (["year>1990", "year<1995", "label!=red"], lambda one: 1990 < one.metadata.get("year", 0) < 1995
+     and one.label != "red"),
+    (["half=1.50", "half=2"], lambda one: one.metadata.get("half") in (1.5, 2.0)),
+    ("open=True", lambda one: one.metadata.get("open") is True),
+    (["!tags", "label^=r"], lambda one: not one.metadata.get("tags") and (one.label or "").startswith("r")),
+    ("!label", lambda one: one.label is None),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("faiss", ["IDMap2,Flat", "HNSW32", "IVF4,Flat", "SQ8"])
 def test_a_filter_applies_before_candidates_are_chosen(
-    searchable: Searchable, faiss: str, where: Where, accepts: Callable[[Document], bool]
+    searchable: Searchable, faiss: str, subtests: pytest.Subtests
 ) -> None:
     collection, twin = searchable.of(faiss=faiss, gamma=0.0)
     distances = twin.distances("ant bee")
-    expected = {key: value for key, value in distances.items() if accepts(twin.documents[key])}
-    check_exact(collection.search("ant bee", k=70, where=where), expected, 70)
-    ranking = collection.search("ant bee", k=2, depth=2, where=where)
-    check_sound(ranking, expected, 2)
-    assert len(ranking.hits) == min(2, len(expected))
+    for where, accepts in _FILTERS:
+        expected = {key: value for key, value in distances.items() if accepts(twin.documents[key])}
+        with subtests.test(where=where):
+            check_exact(collection.search("ant bee", k=70, where=where), expected, 70)
+            ranking = collection.search("ant bee", k=2, depth=2, where=where)
+            check_sound(ranking, expected, 2)
+            assert len(ranking.hits) == min(2, len(expected))
 
 
 def test_an_unknown_field_lists_the_fields(searchable: Searchable, collection: Collection) -> None:

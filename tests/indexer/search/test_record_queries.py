@@ -56,6 +56,7 @@ def threads(factory: CollectionFactory) -> Iterator[Collection]:
     collection.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", RANKINGS)
 def test_the_record_of_a_stored_thread_ranks_as_that_thread(threads: Collection, rank: str) -> None:
     """It finds the thread itself, too, at distance 0."""

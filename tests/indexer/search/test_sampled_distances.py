@@ -56,6 +56,7 @@ def _file(collection: Collection) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_totals_are_those_of_all_distances(collection: Collection, documents: list[Document]) -> None:
     """With fewer documents than the sample has, it is all of them."""
     twin = Twin.of(documents)
@@ -71,6 +72,7 @@ def test_totals_are_those_of_all_distances(collection: Collection, documents: li
         assert found[key] == pytest.approx(1 - above, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_distances_are_computed_once_and_for_new_documents(
     collection: Collection, documents: list[Document], solved: list[int]
 ) -> None:
@@ -92,6 +94,7 @@ def test_distances_are_computed_once_and_for_new_documents(
     assert {key: after[key] for key in unchanged} == pytest.approx({key: before[key] for key in unchanged})
 
 
+@pytest.mark.slow
 def test_the_sample_is_chosen_again_when_the_collection_has_grown(collection: Collection, solved: list[int]) -> None:
     collection.search(QUERY, rank=RANK)
     collection.index([document(f"more{one.key}", one.parts[0].text) for one in random_documents(60, seed=9)])
@@ -100,6 +103,7 @@ def test_the_sample_is_chosen_again_when_the_collection_has_grown(collection: Co
     assert sum(solved) > 95 * 95
 
 
+@pytest.mark.slow
 def test_a_damaged_or_unwritable_file_is_computed_again(
     collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,6 +124,7 @@ def test_a_damaged_or_unwritable_file_is_computed_again(
         assert _totals(again.search(QUERY, k=50, exact=True, rank=RANK)) == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_continues(collection: Collection, solved: list[int]) -> None:
     def interrupt(task: str, done: int, total: int | None, unit: str) -> None:
         assert (task, unit) == ("Computing mutual proximity", "distances")
@@ -137,6 +142,7 @@ def test_an_interrupted_run_continues(collection: Collection, solved: list[int])
     assert not solved
 
 
+@pytest.mark.slow
 def test_many_queries_and_similar_documents(collection: Collection) -> None:
     texts = [QUERY, "elk", "gnu hen"]
     for text, ranking in zip(texts, collection.search_many(texts, rank=RANK), strict=True):

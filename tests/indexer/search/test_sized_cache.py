@@ -119,6 +119,7 @@ def test_searches_find_the_same_where_nothing_can_be_kept(
             assert [(hit.key, hit.score) for hit in found.hits] == [(h.key, h.score) for h in expected[rank].hits], rank
 
 
+@pytest.mark.slow
 def test_few_files_are_kept_for_endless_values_of_gamma(searched: Collection) -> None:
     searched.refit()
     for number in range(30):

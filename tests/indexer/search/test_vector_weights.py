@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import ot
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from moverank import Collection, Document, Embedding, Part, Reranker
@@ -133,7 +133,6 @@ def test_explain_shows_the_masses(factory: CollectionFactory) -> None:
 TEXTS = st.lists(st.sampled_from([*WORDS, *NO_VECTOR]), min_size=1, max_size=8).map(" ".join)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(TEXTS, min_size=1, max_size=12), TEXTS, st.integers(1, 6))
 def test_reranker_is_brute_force(factory: CollectionFactory, texts: list[str], query: str, k: int) -> None:
     raw = _raw(factory.vectors)

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ pytest.importorskip("uvicorn", reason="the extra `server` is not installed")
 
 from moverank import Collection, Document, Part
 from tests.indexer.server.running import RunningServer
-from tests.postgres_store import new_place
+from tests.postgres_store import copied, new_place
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -54,14 +55,27 @@ THREADS = [
 ]
 
 
+_prepared: list[Path] = []
+"""The directory of the collection of which the tests of this process get copies, once it is made."""
+
+
 def make_collection(directory: Path, name: str = "pets") -> Path:
+    """Return the directory of a new collection of the threads; `vectors.txt` beside it has its word vectors."""
+    index = directory / f"{name}.index"
+    if index.exists():  # it names a schema of PostgreSQL
+        return _indexed(index)
+    if not _prepared:
+        _prepared.append(_indexed(new_place(Path(tempfile.mkdtemp(dir=directory.parent)) / "prepared.index")))
+    shutil.copy(_prepared[0].parent / "vectors.txt", directory)
+    return copied(_prepared[0], index)
+
+
+def _indexed(index: Path) -> Path:
     """Index the threads in a new collection by the command line, and return its directory."""
-    vectors = directory / "vectors.txt"
+    vectors, file = index.with_name("vectors.txt"), index.with_name("threads.jsonl")
     rows = [f"{word} {i % 5}.5 {i * 0.25} {i % 3} 1" for i, word in enumerate(WORDS)]
     vectors.write_text(f"{len(rows)} 4\n" + "\n".join(rows) + "\n")
-    file = directory / "threads.jsonl"
     file.write_text("".join(json.dumps(thread) + "\n" for thread in THREADS))
-    index = new_place(directory / f"{name}.index")
     command = [sys.executable, "-m", "moverank", "threads", file, "-i", index, "--embedding", vectors]
     subprocess.run([*map(str, command)], check=True, capture_output=True)
     return index

@@ -23,6 +23,7 @@ from moverank.indexer.server.metrics import Metrics
 from moverank.indexer.server.run_server import served_collections
 from moverank.indexer.server.state import ServerState
 from moverank.indexer.server.workers import Workers
+from tests.waiting import HUNG
 
 WORDS = "plug socket mains heater hot warm cat dog train bus late early wine bread cheese river".split()  # noqa: SIM905
 SCRIPT = "<script>document.title='broken'</script>"
@@ -100,7 +101,7 @@ class PagesServer:
     def _ask(
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] = MappingProxyType({})
     ) -> Reply:
-        connection = HTTPConnection(urlsplit(self.url).netloc, timeout=60)
+        connection = HTTPConnection(urlsplit(self.url).netloc, timeout=HUNG)
         try:
             connection.request(method, path, body, dict(headers))
             answer = connection.getresponse()

@@ -17,6 +17,8 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+from tests.waiting import HUNG, wait_until
+
 _READY = re.compile(r"serving at (http://\S+/)")
 
 
@@ -70,7 +72,7 @@ class RunningServer:
         self.url = self._wait()
 
     def _wait(self) -> str:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + HUNG
         while time.monotonic() < deadline:
             found = _READY.search(self.log.read_text())
             if found:
@@ -89,7 +91,7 @@ class RunningServer:
         sent = {"Content-Type": "application/json"} | dict(headers or {})
         request = Request(self.url + path, data, sent, method=method)  # noqa: S310 - our own server
         try:
-            with urlopen(request, timeout=60) as answer:  # noqa: S310 - likewise
+            with urlopen(request, timeout=HUNG) as answer:  # noqa: S310 - likewise
                 return Reply(answer.status, answer.headers, answer.read())
         except HTTPError as error:
             with error:
@@ -97,22 +99,17 @@ class RunningServer:
 
     def send(self, path: str, pieces: Iterable[bytes], method: str = "POST") -> Reply:
         """Send a request with a body in chunks, to its end even if the answer comes earlier, and return the answer."""
-        with closing(HTTPConnection(self.url.removeprefix("http://"), timeout=60)) as connection:
+        with closing(HTTPConnection(self.url.removeprefix("http://"), timeout=HUNG)) as connection:
             connection.request(method, path, pieces, {"Content-Type": "application/json"})
             answer = connection.getresponse()
             return Reply(answer.status, answer.headers, answer.read())
 
     def wait_for(self, name: str, revision: int) -> None:
         """Wait until a collection is searched at a revision."""
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            if self.ask(f"/collections/{name}").json["revision"] >= revision:
-                return
-            time.sleep(0.05)
-        raise AssertionError(f"revision {revision} is not searched")
+        wait_until(lambda: self.ask(f"/collections/{name}").json["revision"] >= revision)
 
     def stop(self, with_signal: int = signal.SIGTERM) -> int:
         """End the server, and return its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(with_signal)
-        return self.process.wait(timeout=60)
+        return self.process.wait(timeout=HUNG)

@@ -19,6 +19,7 @@ from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import HttpProblem
 from tests.indexer.server.conftest import make_collection
 from tests.indexer.server.running import Reply, RunningServer
+from tests.waiting import HUNG, wait_until
 
 PROGRAM = """
 import signal, sys
@@ -61,7 +62,7 @@ def bounded(tmp_path_factory: pytest.TempPathFactory, temporary: Path) -> Iterat
 def _begun(server: RunningServer, path: str, size: int, method: str = "POST") -> socket.socket:
     """Return a connection by which a body has begun."""
     host, port = server.url.removeprefix("http://").split(":")
-    connection = socket.create_connection((host, int(port)), timeout=60)
+    connection = socket.create_connection((host, int(port)), timeout=HUNG)
     connection.sendall(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
     connection.sendall(b"%x\r\n" % size + b" " * size + b"\r\n")
     return connection
@@ -69,11 +70,14 @@ def _begun(server: RunningServer, path: str, size: int, method: str = "POST") ->
 
 def _until(status: int, ask: Callable[[], Reply]) -> Reply:
     """Ask until the status of the answer is the right one, and return the answer."""
-    until = time.monotonic() + 60
-    while (reply := ask()).status != status:
-        assert time.monotonic() < until, reply.json
-        time.sleep(0.05)
-    return reply
+    replies = list[Reply]()
+
+    def is_right() -> bool:
+        replies.append(ask())
+        return replies[-1].status == status
+
+    wait_until(is_right, lambda: replies[-1].json)
+    return replies[-1]
 
 
 @pytest.mark.parametrize(
@@ -122,10 +126,7 @@ def test_uploads_together_have_a_size(bounded: RunningServer, temporary: Path) -
         return sum(file.stat().st_size for file in temporary.glob("*.jsonl"))
 
     with closing(_begun(bounded, UPLOAD, 3 * 2**19)):
-        until = time.monotonic() + 60
-        while size() < 3 * 2**19:
-            assert time.monotonic() < until
-            time.sleep(0.05)
+        wait_until(lambda: size() >= 3 * 2**19)
         assert ask().status == 503
         assert size() <= 3 * 2**20
         assert bounded.ask(UPLOAD, b'{"id": "no text"}').status == 422
@@ -161,10 +162,7 @@ def test_a_client_that_leaves_during_its_body_is_no_error(bounded: RunningServer
         assert 'status="400"' not in text
         return sum(int(float(number)) for number in re.findall(r'requests_total\{.*status="499"\} (\S+)', text))
 
-    until = time.monotonic() + 60
-    while left() < 30:
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    wait_until(lambda: left() >= 30)
 
 
 def test_an_upload_has_to_arrive_as_a_whole_in_time() -> None:
@@ -181,7 +179,7 @@ def test_an_upload_has_to_arrive_as_a_whole_in_time() -> None:
     with pytest.raises(HttpProblem, match="the body did not arrive in time") as caught:
         asyncio.run(read())
     assert caught.value.status_code == 408
-    assert 1 <= time.monotonic() - began < 20
+    assert time.monotonic() - began >= 1
 
 
 @pytest.mark.parametrize("text", [b"", b"x", b'{"id": "new", "text": "dog"}\n'])

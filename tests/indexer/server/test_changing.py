@@ -24,6 +24,9 @@ from moverank.indexer.server.problems import HttpProblem
 from tests.indexer.server.conftest import THREADS, make_collection
 from tests.indexer.server.pages_world import pages_server
 from tests.indexer.server.running import RunningServer, descendants
+from tests.waiting import HUNG, wait_until
+
+pytestmark = pytest.mark.store
 
 
 def test_a_document_is_put_found_replaced_and_deleted(writable: RunningServer) -> None:
@@ -82,7 +85,7 @@ def test_a_change_that_is_not_searched_in_time_is_reported_as_made(
     monkeypatch.setattr("moverank.indexer.server.served_collection.ServedCollection.refresh", lambda _: None)
     with pages_server({"pets": make_collection(tmp_path)}, tmp_path, Limits(seconds=1)) as server:
         path = f"{server.url}/collections/pets/documents/t2?wait=true"
-        with pytest.raises(HTTPError) as caught, urlopen(Request(path, method="DELETE"), timeout=30):  # noqa: S310
+        with pytest.raises(HTTPError) as caught, urlopen(Request(path, method="DELETE"), timeout=HUNG):  # noqa: S310
             pass
         with caught.value:
             assert caught.value.code == 504
@@ -160,10 +163,7 @@ def test_a_killed_writer_is_replaced_and_one_without_a_server_ends(writable: Run
     assert len(second) == 1
     assert second != first
     writable.stop(signal.SIGKILL)
-    until = time.monotonic() + 20
-    while Path(f"/proc/{second[0]}").exists() and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not Path(f"/proc/{second[0]}").exists()
+    wait_until(lambda: not Path(f"/proc/{second[0]}").exists())
 
 
 def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:

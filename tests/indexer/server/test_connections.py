@@ -17,6 +17,7 @@ from threading import Event, Thread
 import pytest
 
 from tests.indexer.server.running import Reply, RunningServer
+from tests.waiting import HUNG
 
 PROGRAM = """
 import os, resource, signal, sys
@@ -70,7 +71,7 @@ def start(pets: Path, tmp_path: Path) -> Iterator[Start]:
 
 def _connected(server: RunningServer) -> socket.socket:
     host, port = server.url.removeprefix("http://").split(":")
-    return socket.create_connection((host, int(port)), timeout=60)
+    return socket.create_connection((host, int(port)), timeout=HUNG)
 
 
 def _sockets(server: RunningServer) -> int:
@@ -156,7 +157,7 @@ def test_an_answer_that_nobody_reads_is_given_up(start: Start) -> None:
         connection.connect((host, int(port)))
         connection.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode() + body)
         assert b" 200 " in connection.recv(100)
-        own, until = connection.getsockname()[1], time.monotonic() + 60
+        own, until = connection.getsockname()[1], time.monotonic() + HUNG
         while _is_open(int(port), own):
             assert time.monotonic() < until
             time.sleep(0.1)
@@ -242,7 +243,7 @@ def test_an_upload_has_to_go_on(start: Start) -> None:
     with _connected(server) as slow, _connected(server) as steady:
         for connection in (slow, steady):
             connection.sendall(_HEAD.format(_UPLOAD).encode())
-        until = time.monotonic() + 60
+        until = time.monotonic() + HUNG
         while not select.select([slow], [], [], 0.2)[0]:
             assert time.monotonic() < until
             _send_chunk(slow, 1)
@@ -277,7 +278,7 @@ def test_few_descriptors_and_thousands_of_connections(start: Start) -> None:
 def test_without_descriptors_the_server_waits(start: Start) -> None:
     server = start(idle=600, descriptors=90)
     assert server.ask("/collections/pets/search", {"query": "dog"}).status == 200
-    until = time.monotonic() + 60
+    until = time.monotonic() + HUNG
     while len(list(Path(f"/proc/{server.process.pid}/fd").iterdir())) < 90:
         assert time.monotonic() < until
         server.process.send_signal(signal.SIGUSR1)  # again: a thread may have closed a file meanwhile
@@ -317,7 +318,7 @@ def test_invented_methods_paths_and_upgrades_leave_no_trace(start: Start) -> Non
     def memory() -> int:
         return int(re.findall(r"VmRSS:\s+(\d+)", Path(f"/proc/{server.process.pid}/status").read_text())[0])
 
-    with closing(HTTPConnection(server.url.removeprefix("http://"), timeout=60)) as connection:
+    with closing(HTTPConnection(server.url.removeprefix("http://"), timeout=HUNG)) as connection:
         for i in range(100):
             send(connection, i)
         assert server.ask("/metrics").status == 200

@@ -5,8 +5,6 @@ import os
 import signal
 import socket
 import threading
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -17,6 +15,7 @@ from moverank.indexer.errors import CollectionError
 from moverank.indexer.server.writer_process import WriterProcess, write_records
 from tests.indexer.server.conftest import make_collection
 from tests.indexer.server.running import Reply, RunningServer, descendants
+from tests.waiting import wait_until
 
 PROGRAM = """
 import signal, sys, time
@@ -49,13 +48,6 @@ def _running(pets: Path, folder: Path, grace: float) -> RunningServer:
     return RunningServer(pets, str(grace), log=folder / "log", program=PROGRAM)
 
 
-def _wait_until(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.05)
-
-
 def _number(running: RunningServer, name: str) -> float:
     text = running.ask("/metrics").body.decode()
     return float(next(line.split()[-1] for line in text.splitlines() if line.startswith(f"moverank_{name} ")))
@@ -73,7 +65,7 @@ def _asked(running: RunningServer, query: str) -> tuple[threading.Thread, list[R
 
     thread = threading.Thread(target=ask)
     thread.start()
-    _wait_until(lambda: _number(running, "requests_running") >= 1)
+    wait_until(lambda: _number(running, "requests_running") >= 1)
     return thread, replies
 
 
@@ -104,7 +96,7 @@ def test_a_second_signal_ends_the_server_at_once(pets: Path, tmp_path: Path, num
     running = _running(pets, tmp_path, 1000)
     thread, _ = _asked(running, HUNG)
     running.process.send_signal(number)
-    _wait_until(lambda: "a second signal ends it" in running.log.read_text())
+    wait_until(lambda: "a second signal ends it" in running.log.read_text())
     assert running.stop(number) == -number
     thread.join()
 
@@ -114,10 +106,10 @@ def test_a_second_signal_ends_all_processes_at_once(pets: Path, tmp_path: Path) 
     children = descendants(running.process.pid)
     os.kill(children[0], signal.SIGSTOP)  # it ends by no signal
     running.process.send_signal(signal.SIGTERM)
-    _wait_until(lambda: "a second signal ends it" in running.log.read_text())
+    wait_until(lambda: "a second signal ends it" in running.log.read_text())
     assert running.stop() == -signal.SIGTERM
     os.kill(children[0], signal.SIGCONT)
-    _wait_until(lambda: not any(Path(f"/proc/{child}/cmdline").exists() for child in children))
+    wait_until(lambda: not any(Path(f"/proc/{child}/cmdline").exists() for child in children))
 
 
 def test_work_for_clients_that_have_left_ends(pets: Path, tmp_path: Path) -> None:
@@ -129,10 +121,10 @@ def test_work_for_clients_that_have_left_ends(pets: Path, tmp_path: Path) -> Non
     connections = [socket.create_connection((host, int(port))) for _ in range(5)]
     for connection in connections:
         connection.sendall(head.encode() + body)
-    _wait_until(lambda: _number(running, "requests_running") >= 2)
+    wait_until(lambda: _number(running, "requests_running") >= 2)
     for connection in connections:
         connection.close()
-    _wait_until(lambda: _number(running, "requests_running") == _number(running, "requests_waiting") == 0)
+    wait_until(lambda: _number(running, "requests_running") == _number(running, "requests_waiting") == 0)
     assert running.stop() == 0
 
 
@@ -160,7 +152,7 @@ def test_a_server_that_has_changed_documents_leaves_no_semaphores(writable: Runn
     assert writable.ask("/collections/pets/documents/n1", {"text": "red wine"}, method="PUT").status == 200
     (tracker,) = [one for one in Path("/proc").glob("[0-9]*") if _tracks(one, writable.process.pid)]
     assert writable.stop() == 0
-    _wait_until(lambda: not _tracks(tracker))  # it reports what was left
+    wait_until(lambda: not _tracks(tracker))  # it reports what was left
     assert "leaked" not in writable.log.read_text()
 
 

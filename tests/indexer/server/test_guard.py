@@ -10,6 +10,7 @@ import pytest
 
 from tests.indexer.commands.program import Call, program
 from tests.indexer.server.running import RunningServer
+from tests.waiting import HUNG
 
 TOKEN = "a-token-of-24-characters"  # noqa: S105 - of the test
 
@@ -148,7 +149,7 @@ def test_a_body_that_is_too_long_is_refused(server: RunningServer) -> None:
 
 def _raw(server: RunningServer, *parts: bytes, pause: float = 0.0) -> bytes:
     host, port = server.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=60) as connection:
+    with socket.create_connection((host, int(port)), timeout=HUNG) as connection:
         for part in parts:
             connection.sendall(part)
             time.sleep(pause)

@@ -11,6 +11,7 @@ import pytest
 
 from tests.indexer.server.conftest import make_collection
 from tests.indexer.server.running import RunningServer
+from tests.waiting import HUNG
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -95,7 +96,7 @@ def test_every_key_is_removed(tmp_path: Path) -> None:
 
 
 def test_a_document_whose_key_ends_as_an_upload_does_takes_no_more_than_other_bodies(server: RunningServer) -> None:
-    connection = HTTPConnection(urlsplit(server.url).netloc, timeout=30)
+    connection = HTTPConnection(urlsplit(server.url).netloc, timeout=HUNG)
     connection.putrequest("POST", f"{PETS}/view/a/documents")
     connection.putheader("Content-Length", str(9 * 2**20))
     connection.endheaders()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.indexer.server.running import Reply, RunningServer
+from tests.waiting import wait_until
 
 PROGRAM = """
 import signal, sys
@@ -35,7 +36,7 @@ def _started(pets: Path, folder: Path, seconds: float) -> RunningServer:
 @pytest.fixture
 def narrow(pets: Path, tmp_path: Path) -> Iterator[RunningServer]:
     """A server with one thread and one place to wait."""
-    running = _started(pets, tmp_path, 30)
+    running = _started(pets, tmp_path, 300)
     running.ask("/rerank", {"query": "dog", "texts": ["cat"]})
     yield running
     assert running.stop() == 0
@@ -66,12 +67,12 @@ def test_a_client_that_leaves_frees_its_place(narrow: RunningServer) -> None:
         with socket.create_connection((host, int(port))) as connection:
             connection.sendall(head.encode() + body)
             time.sleep(0.1)
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
+
+    def is_idle() -> bool:
         text = narrow.ask("/metrics").body.decode()
-        if "moverank_requests_running 0.0" in text and "moverank_requests_waiting 0.0" in text:
-            break
-        time.sleep(0.05)
+        return "moverank_requests_running 0.0" in text and "moverank_requests_waiting 0.0" in text
+
+    wait_until(is_idle)
     assert narrow.ask("/rerank", {"query": "dog", "texts": ["cat"]}).status == 200
     assert 'status="499"' in narrow.ask("/metrics").body.decode()
 

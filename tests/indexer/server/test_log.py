@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.indexer.server.running import Reply, RunningServer
+from tests.waiting import HUNG, wait_until
 
 TOKEN = "the-token-of-this-test"  # noqa: S105 - of the test
 SECRET = "zyxsecret"  # noqa: S105 - a text of a client, which nobody may read in the log
@@ -83,9 +84,7 @@ def start(pets: Path, tmp_path: Path) -> Iterator[Start]:
 
 def _lines(server: RunningServer, *found: str) -> list[str]:
     """Return the lines of the log once these are in it: an answer is logged after it is sent."""
-    until = time.monotonic() + 30
-    while not all(one in server.log.read_text() for one in found) and time.monotonic() < until:
-        time.sleep(0.02)
+    wait_until(lambda: all(one in server.log.read_text() for one in found), server.log.read_text)
     return server.log.read_text().splitlines()
 
 
@@ -151,7 +150,7 @@ def test_what_is_no_http_is_a_problem_in_the_log(start: Start) -> None:
     host, port = server.url.removeprefix("http://").split(":")
     head = b"POST /rerank HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
     for garbage in (b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01 no http\r\n\r\n", head + b"zz\r\n"):
-        with socket.create_connection((host, int(port)), timeout=60) as connection:
+        with socket.create_connection((host, int(port)), timeout=HUNG) as connection:
             connection.sendall(garbage)
             answer = b"".join(iter(lambda: connection.recv(65536), b""))
         start_line, _, body = answer.partition(b"\r\n\r\n")

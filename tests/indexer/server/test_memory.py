@@ -13,6 +13,19 @@ import pytest
 
 from tests.indexer.server.running import Reply, RunningServer
 
+PROGRAM = """
+import signal, sys
+from pathlib import Path
+from moverank.indexer.server.limits import Limits
+from moverank.indexer.server.run_server import ServeOptions, run_server
+def end(*_):
+    raise KeyboardInterrupt
+signal.signal(signal.SIGTERM, end)
+options = ServeOptions({"docs": Path(sys.argv[1])}, port=0, limits=Limits(seconds=600))
+run_server(options, lambda url: print("serving at", url))
+"""
+"""A server that answers however slow the machine is."""
+
 MOST = 1024
 """MiB above the idle server."""
 
@@ -40,7 +53,7 @@ def served(folder: Path, texts: Mapping[str, str]) -> RunningServer:
     (folder / "docs.jsonl").write_text("".join(f'{{"id": "{key}", "text": "{text}"}}\n' for key, text in texts.items()))
     command = "index docs.jsonl -i docs.index --embedding words.txt".split()  # noqa: SIM905
     subprocess.run([sys.executable, "-m", "moverank", *command], cwd=folder, check=True, capture_output=True)
-    running = RunningServer("-i", folder / "docs.index", log=folder / "log")
+    running = RunningServer(folder / "docs.index", log=folder / "log", program=PROGRAM)
     assert running.ask("/collections/docs/search", {"query": FEW, "rank": "bm25", "k": 1}).status == 200
     return running
 

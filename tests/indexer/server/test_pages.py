@@ -37,6 +37,7 @@ from tests.indexer.server.pages_world import (
     pages_server,
     thread,
 )
+from tests.waiting import HUNG
 
 VIEW = "/collections/forum/view/"
 QUERY = "mains plug gets hot"
@@ -575,7 +576,7 @@ def test_near_duplicates_are_those_of_the_current_settings(tmp_path: Path) -> No
             found = collection.dedupe(1.5)
             sentence = f"{len(found.removed)} of {len(texts)} texts are within 1.5 by <code>{found.ranked_by}</code> of"
             expected = [sentence, *(f">{one.distance:.4f}</span>" for one in found.removed)]
-            shown, until = "", time.monotonic() + 20  # the server looks for changes now and then
+            shown, until = "", time.monotonic() + HUNG  # the server looks for changes now and then
             while missing := [each for each in expected if each not in shown]:
                 assert time.monotonic() < until, (choices, missing)
                 shown = server.get("/duplicates", within="1.5").text

@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,15 +10,9 @@ import pytest
 
 from tests.indexer.server.conftest import make_collection
 from tests.indexer.server.running import RunningServer, descendants
+from tests.waiting import wait_until
 
 _SEARCH = "/collections/pets/search"
-
-
-def _wait_until(condition: object) -> None:
-    until = time.monotonic() + 40
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < until
-        time.sleep(0.1)
 
 
 def test_processes_answer_alike_share_their_counts_and_are_replaced(tmp_path: Path) -> None:
@@ -38,11 +31,11 @@ def test_processes_answer_alike_share_their_counts_and_are_replaced(tmp_path: Pa
         assert 'moverank_revision{collection="pets"} 1.0' in text
         assert "moverank_resident_memory_bytes" in text
         assert running.ask("/collections/pets/documents/new", {"text": "dog"}, method="PUT").status == 200
-        _wait_until(lambda: all(running.ask("/collections/pets").json["revision"] == 2 for _ in range(20)))
+        wait_until(lambda: all(running.ask("/collections/pets").json["revision"] == 2 for _ in range(20)))
         before = descendants(running.process.pid)  # with the process that writes
         os.kill(first[0], signal.SIGKILL)
-        _wait_until(lambda: first[0] not in descendants(running.process.pid))
-        _wait_until(lambda: set(descendants(running.process.pid)) - set(before))
+        wait_until(lambda: first[0] not in descendants(running.process.pid))
+        wait_until(lambda: set(descendants(running.process.pid)) - set(before))
         assert running.ask(_SEARCH, {"query": "dog"}).status == 200
     finally:
         assert running.stop() == 0
@@ -53,7 +46,7 @@ def test_processes_end_with_a_killed_parent(tmp_path: Path) -> None:
     running = RunningServer("-i", make_collection(tmp_path), "--processes", "2", log=tmp_path / "log")
     children = descendants(running.process.pid)
     running.stop(signal.SIGKILL)
-    _wait_until(lambda: not any(Path(f"/proc/{child}").exists() for child in children))
+    wait_until(lambda: not any(Path(f"/proc/{child}").exists() for child in children))
 
 
 def test_a_missing_collection_is_one_sentence(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """A collection that is restored while it is served: another history, whose last revision has the same number."""
 
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +13,7 @@ from moverank.indexer.store import Store
 from tests.indexer.server.conftest import make_collection
 from tests.indexer.server.running import RunningServer
 from tests.postgres_store import copied
+from tests.waiting import wait_until
 
 _SEARCH = "/collections/pets/search"
 _QUERY = {"query": "green river plane", "k": 1}
@@ -65,9 +65,6 @@ def test_a_restored_collection_is_searched(served: RunningServer, other: Path) -
     served.wait_for("pets", 2)
     assert _nearest(served) == "mine"
     _restore(other.with_name("pets.index"), other)
-    until = time.monotonic() + 30
-    while _nearest(served) == "mine" and time.monotonic() < until:
-        time.sleep(0.1)
-    assert _nearest(served) == "theirs"
+    wait_until(lambda: _nearest(served) == "theirs")
     assert served.ask("/collections/pets/documents/theirs").status == 200
     assert served.ask("/collections/pets/documents/mine").status == 404

@@ -20,6 +20,7 @@ from moverank.indexer.errors import UsageError
 from moverank.indexer.server.application import OWN_PATHS, prefix_of
 from moverank.indexer.server.client import RemoteCollection
 from tests.indexer.server.pages_world import LONG, PagesServer, make_forum, make_reports, pages_server
+from tests.waiting import HUNG
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -49,7 +50,7 @@ def proxy(target: str, *, strips: bool) -> Iterator[str]:
                 return
             path = (self.path.removeprefix(PREFIX) or "/") if strips else self.path
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
-            connection = HTTPConnection(urlsplit(target).netloc, timeout=60)
+            connection = HTTPConnection(urlsplit(target).netloc, timeout=HUNG)
             connection.request(self.command, path, body, dict(self.headers))
             answer = connection.getresponse()
             content = answer.read()

@@ -1,7 +1,6 @@
 """A collection in PostgreSQL that is served, while sessions of the database are ended."""
 
 import os
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,6 +11,7 @@ from moverank.indexer.files.location import CACHE, TRUSTED
 from tests.indexer.server.conftest import make_collection
 from tests.indexer.server.running import RunningServer
 from tests.postgres_store import database_in
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.usefixtures("postgres")
 _SEARCH = "/collections/pets/search"
@@ -55,10 +55,8 @@ def test_searches_go_on_when_sessions_are_ended(served: RunningServer) -> None:
                 assert answer.status == 200, answer.body
                 assert answer.json["hits"] == before
     assert ended
-    until = time.monotonic() + 40
-    while served.ask("/ready").status != 200:  # a check of the database may have lost two connections in a row
-        assert time.monotonic() < until
-        time.sleep(0.1)
+    # A check of the database may have lost two connections in a row.
+    wait_until(lambda: served.ask("/ready").status == 200)
     assert served.ask("/collections/pets/documents").json["total"] == 4
     assert served.ask("/?q=dog").status == 200
     assert 'moverank_revision{collection="pets"} 1.0' in served.ask("/metrics").body.decode()
@@ -71,8 +69,6 @@ def test_changes_go_on_after_sessions_are_ended(served: RunningServer) -> None:
         assert _end_sessions()
         assert served.ask(path, {"text": "red wine"}, method="PUT").json["unchanged"] == 1
     assert served.ask("/collections/pets/documents/n0", method="DELETE").json["removed"] == 1
-    until = time.monotonic() + 40
-    while any(served.ask("/collections/pets").json["revision"] < 5 for _ in range(20)):  # whichever process answers
-        assert time.monotonic() < until
-        time.sleep(0.1)
+    # Whichever process answers.
+    wait_until(lambda: all(served.ask("/collections/pets").json["revision"] >= 5 for _ in range(20)))
     assert served.ask(_SEARCH, {"query": "red wine", "k": 1}).json["hits"][0]["key"] in ("n1", "n2")

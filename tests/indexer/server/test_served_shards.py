@@ -1,7 +1,6 @@
 """A server of a collection in shards."""
 
 import json
-import time
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -15,6 +14,7 @@ from moverank.indexer.shards.cluster_file import ClusterFile, new_shards
 from tests.indexer.server.pages_world import make_reports, pages_server
 from tests.indexer.shards.local_shards import LocalShards
 from tests.indexer.world import CollectionFactory, random_documents
+from tests.waiting import HUNG, wait_until
 
 Ask = Any
 
@@ -30,7 +30,7 @@ def ask(tmp_path: Path, factory: CollectionFactory, monkeypatch: pytest.MonkeyPa
         address = urlsplit(server.url).netloc
 
         def send(method: str, target: str, body: object = None) -> tuple[int, Any]:
-            connection = HTTPConnection(address, timeout=30)
+            connection = HTTPConnection(address, timeout=HUNG)
             content = None if body is None else json.dumps(body)
             connection.request(method, target, content, {"Content-Type": "application/json"})
             answer = connection.getresponse()
@@ -60,10 +60,8 @@ def test_searches_and_documents(ask: Ask) -> None:
 
 def test_changes_are_searched(ask: Ask) -> None:
     assert ask("PUT", "/collections/forum/documents/new", {"text": "kiwi kiwi lark"})[1]["added"] == 1
-    until = time.monotonic() + 20
-    while ask("POST", "/collections/forum/search", {"query": "kiwi kiwi lark", "k": 1})[1]["hits"][0]["key"] != "new":
-        assert time.monotonic() < until
-        time.sleep(0.1)
+    query = {"query": "kiwi kiwi lark", "k": 1}
+    wait_until(lambda: ask("POST", "/collections/forum/search", query)[1]["hits"][0]["key"] == "new")
     assert ask("DELETE", "/collections/forum/documents/new?wait=true")[1]["removed"] == 1
     hits = ask("POST", "/collections/forum/search", {"query": "kiwi kiwi lark", "k": 30})[1]["hits"]
     assert "new" not in [hit["key"] for hit in hits]

@@ -13,13 +13,11 @@ from moverank.indexer.store.postgres import postgres_engine
 from tests.indexer.server.conftest import make_collection
 from tests.indexer.server.running import RunningServer, descendants
 from tests.postgres_store import database_in
+from tests.waiting import HUNG, wait_until
 
 
 def _becomes(server: RunningServer, status: int) -> None:
-    until = time.monotonic() + 40
-    while server.ask("/ready").status != status and time.monotonic() < until:
-        time.sleep(0.1)
-    assert server.ask("/ready").status == status
+    wait_until(lambda: server.ask("/ready").status == status)
 
 
 @pytest.fixture
@@ -81,7 +79,7 @@ def test_a_database_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: py
     named, sessions = [f"moverank process {process} on %" for process in processes], set[int]()
     try:
         with psycopg.connect(host=os.environ["PGHOST"], autocommit=True) as connection:
-            until = time.monotonic() + 40
+            until = time.monotonic() + HUNG
             while server.ask("/ready").status == 200 and time.monotonic() < until:  # it may open another one
                 query = "SELECT pid FROM pg_stat_activity WHERE application_name LIKE ANY(%s)"
                 found = connection.execute(query, [named])

@@ -3,8 +3,6 @@
 import asyncio
 import base64
 import re
-import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.tokens import WrongTokens
 from tests.indexer.commands.program import Call, program
 from tests.indexer.server.running import RunningServer
+from tests.waiting import wait_until
 
 FIRST, SECOND = "the-first-token-of-ada", "the-second-token-of-bob"
 
@@ -28,13 +27,6 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 def _status(server: RunningServer, token: str) -> int:
     return server.ask("/collections", headers={"Authorization": f"Bearer {token}"}).status
-
-
-def _wait(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 @pytest.mark.parametrize(
@@ -62,13 +54,13 @@ def test_tokens_change_while_the_server_runs(pets: Path, tmp_path: Path, process
         assert running.ask("/collections", headers={"Authorization": f"Basic {basic}"}).status == 200
         file.write_text(f"{SECOND}\n")
         # Each of ten requests may reach another process.
-        _wait(lambda: [_status(running, FIRST) for _ in range(10)] == [401] * 10)
+        wait_until(lambda: [_status(running, FIRST) for _ in range(10)] == [401] * 10)
         assert _status(running, SECOND) == 200
         for unreadable in (file.unlink, lambda: file.write_text("short"), lambda: file.write_bytes(b"\xff" * 20)):
             unreadable()
             assert {_status(running, SECOND) for _ in range(10)} == {200}
         file.write_text(f"{FIRST}\n")
-        _wait(lambda: [_status(running, FIRST) for _ in range(10)] == [200] * 10)
+        wait_until(lambda: [_status(running, FIRST) for _ in range(10)] == [200] * 10)
     finally:
         running.stop()
     log = running.log.read_text()

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.indexer.server.running import RunningServer
+from tests.waiting import HUNG
 
 SEARCH = "/collections/pets/search"
 UPLOAD = "/collections/pets/documents"
@@ -20,7 +21,7 @@ def _send(
     server: RunningServer, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
 ) -> tuple[int, dict[str, str], bytes]:
     """Return status, headers and body of the answer to a request with these headers only."""
-    connection = HTTPConnection(server.url.removeprefix("http://"), timeout=60)
+    connection = HTTPConnection(server.url.removeprefix("http://"), timeout=HUNG)
     try:
         connection.request(method, path, body, dict(headers or {}))
         answer = connection.getresponse()

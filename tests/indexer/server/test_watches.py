@@ -6,11 +6,15 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from moverank import Collection
 from tests.indexer.server.conftest import make_collection
 from tests.indexer.server.pages_world import pages_server
 from tests.indexer.server.running import RunningServer
 from tests.indexer.server.test_openapi import check
+
+pytestmark = pytest.mark.store
 
 WATCHES, EVENTS = "/collections/pets/watches", "/collections/pets/events"
 

@@ -11,7 +11,7 @@ import ssl
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from moverank.indexer.server.webhook import Receiver, _NotDelivered
 from tests.indexer.commands.program import Call, program
 from tests.indexer.server.conftest import index_planes
 from tests.indexer.server.running import RunningServer
+from tests.waiting import wait_until
 
 KEYS = [bytes(range(32)), bytes(range(100, 148))]
 SECRETS = [f"whsec_{base64.b64encode(key).decode()}" for key in KEYS]
@@ -100,13 +101,6 @@ def _events(directory: Path) -> list[int]:
         return [event.number for event in pets.events(limit=10000)]
 
 
-def _wait(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.02)
-
-
 def _metrics(running: RunningServer) -> dict[str, float]:
     lines = running.ask("/metrics").body.decode().splitlines()
     found = (re.fullmatch(r"moverank_(webhook_\w+)(\{.*\}) (.*)", line) for line in lines)
@@ -131,11 +125,11 @@ def test_each_event_arrives_signed_in_order_after_failures(
     target.answers = [500, 302, 204, 503]
     running = RunningServer("-i", watched, "--webhook", target.url, "--webhook-secret", secret, log=tmp_path / "log")
     try:
-        _wait(lambda: len(target.accepted) == 1)
+        wait_until(lambda: len(target.accepted) == 1)
         line = json.dumps({"id": "b", "text": "a plane"}) + "\n" + json.dumps({"id": "c", "text": "a train"})
         assert running.ask("/collections/pets/documents", line.encode()).json["events"] == 2
-        _wait(lambda: len(target.accepted) == 3)
-        _wait(lambda: _metrics(running)["webhook_behind{collection=pets}"] == 0)
+        wait_until(lambda: len(target.accepted) == 3)
+        wait_until(lambda: _metrics(running)["webhook_behind{collection=pets}"] == 0)
         assert _metrics(running) == {
             "webhook_requests_total{collection=pets,outcome=delivered}": 3,
             "webhook_requests_total{collection=pets,outcome=failed}": 3,
@@ -168,21 +162,21 @@ def test_a_killed_server_goes_on_where_it_was(watched: Path, secret: Path, targe
         running = RunningServer(
             "-i", watched, "--webhook", target.url, "--webhook-secret", secret, log=tmp_path / f"log{number}"
         )
-        _wait(lambda: len(target.accepted) >= before + 15)  # noqa: B023 - called at once
+        wait_until(lambda: len(target.accepted) >= before + 15)  # noqa: B023 - called at once
         running.stop(signal.SIGKILL)
     target.delay = 0.0
     running = RunningServer("-i", watched, "--webhook", target.url, "--webhook-secret", secret, log=tmp_path / "log")
     events = _events(watched)
     assert len(events) == 120
-    _wait(lambda: target.accepted[-1][1] == events[-1])
-    _wait(lambda: _metrics(running)["webhook_behind{collection=pets}"] == 0)
+    wait_until(lambda: target.accepted[-1][1] == events[-1])
+    wait_until(lambda: _metrics(running)["webhook_behind{collection=pets}"] == 0)
     assert running.stop() == 0
     numbers = [number for _, number in target.accepted]
     assert list(dict.fromkeys(numbers)) == events  # each one, first in the order of the events
     before = len(numbers)
     running = RunningServer("-i", watched, "--webhook", target.url, "--webhook-secret", secret, log=tmp_path / "again")
     index_planes(watched, "last")
-    _wait(lambda: len(target.accepted) > before)
+    wait_until(lambda: len(target.accepted) > before)
     assert running.stop() == 0
     assert [number for _, number in target.accepted[before:]] == [_events(watched)[-1]]  # none again after a clean end
 
@@ -195,7 +189,7 @@ def test_one_of_several_processes_delivers(watched: Path, secret: Path, target: 
         for key in "abcd":
             reply = running.ask(f"/collections/pets/documents/{key}", {"text": "a plane"}, method="PUT")
             assert reply.json["events"] == 1
-        _wait(lambda: len(target.accepted) == 4)
+        wait_until(lambda: len(target.accepted) == 4)
         time.sleep(1)
         assert [number for _, number in target.accepted] == _events(watched)
         assert _metrics(running)["webhook_requests_total{collection=pets,outcome=delivered}"] == 4

@@ -19,6 +19,7 @@ from moverank.indexer.shards.cluster_file import ClusterFile, ShardPlace, new_sh
 from tests.indexer.shards.conftest import MakeCluster
 from tests.indexer.shards.running_ray import RAYS_OWN_WARNINGS, running_ray
 from tests.indexer.world import WORDS, CollectionFactory, random_documents
+from tests.waiting import wait_until
 
 ray = pytest.importorskip("ray", reason="needs the extra `ray`")
 
@@ -145,10 +146,7 @@ def test_a_failed_creation_ends_the_actors_that_it_started(factory: CollectionFa
     (tmp_path / "s3.index" / "mine.txt").write_text("a text of the user")
     with pytest.raises(CollectionError, match=r"mine\.txt"):
         Cluster.create(ClusterFile(tmp_path / "forum.toml", shards, address), factory.settings())
-    until = time.monotonic() + 30
-    while _running() - before != {kept} and time.monotonic() < until:
-        time.sleep(0.1)
-    assert _running() - before == {kept}
+    wait_until(lambda: _running() - before == {kept})
     assert earlier.processes()["s1"] == process
     assert not (tmp_path / "forum.toml").exists()
     earlier.stop()

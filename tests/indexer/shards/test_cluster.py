@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import Collection, Document, Explanation, SearchOptions, Settings
@@ -39,6 +39,7 @@ from tests.indexer.world import (
     random_documents,
     snapshot_above,
 )
+from tests.samples import examples
 
 pytestmark = pytest.mark.usefixtures("local")
 
@@ -99,7 +100,7 @@ def _check_same(found: Ranking, expected: Ranking) -> None:
     assert found.missing_shards == ()
 
 
-@pytest.fixture(scope="module", params=["tail", "snapshot and tail"])
+@pytest.fixture(scope="module", params=[pytest.param("tail", marks=pytest.mark.slow), "snapshot and tail"])
 def both(request: pytest.FixtureRequest, factory: CollectionFactory) -> Iterator[tuple[Cluster, Collection]]:
     """Return the same documents in shards and in one collection; tests do not change them."""
     documents = _documents(60)
@@ -120,7 +121,12 @@ def both(request: pytest.FixtureRequest, factory: CollectionFactory) -> Iterator
         yield cluster, one
 
 
-@pytest.mark.parametrize("rank", RANKINGS)
+_OF_EACH_KIND = ("wmd", "bm25:stem=english", RANKINGS[11])
+
+
+@pytest.mark.parametrize(
+    "rank", [pytest.param(rank, marks=[] if rank in _OF_EACH_KIND else pytest.mark.slow) for rank in RANKINGS]
+)
 def test_rankings_are_those_of_one_collection(rank: str, both: tuple[Cluster, Collection]) -> None:
     cluster, one = both
     for query in ("elk elk fox zorp", "quux zorp gnu hen of nowhere"):
@@ -132,6 +138,7 @@ def test_rankings_are_those_of_one_collection(rank: str, both: tuple[Cluster, Co
         _check_same(cluster.similar(key, rank=rank, k=5), one.similar(key, rank=rank, k=5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", ["tf", "norm"])
 def test_weights_by_the_lengths_of_vectors_are_those_of_one_collection(
     weights: str, make_collection: MakeCollection, make_cluster: MakeCluster
@@ -153,6 +160,7 @@ def test_weights_by_the_lengths_of_vectors_are_those_of_one_collection(
         make_cluster([], weights="norm")
 
 
+@pytest.mark.slow
 def test_what_is_kept_of_a_shard_follows_changes_of_the_others(
     make_collection: MakeCollection, make_cluster: MakeCluster, opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,7 +184,8 @@ def test_distances_are_those_of_brute_force(make_cluster: MakeCluster) -> None:
     check_exact(make_cluster(documents, 4).search("ant fox gnu", rank="wmd", k=7), twin.distances("ant fox gnu"), 7)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=10)
+@pytest.mark.slow
+@examples(0.1)
 @given(data=st.data())
 def test_any_changes_leave_what_one_collection_has(
     data: st.DataObject, make_collection: MakeCollection, make_cluster: MakeCluster
@@ -200,6 +209,7 @@ def test_any_changes_leave_what_one_collection_has(
         _check_same(cluster.search("ant bee elk", rank=rank), expected)
 
 
+@pytest.mark.slow
 def test_few_more_problems_are_solved_than_in_one_collection(both: tuple[Cluster, Collection]) -> None:
     cluster, one = both
     solved = [
@@ -219,6 +229,7 @@ def test_a_search_takes_three_phases_and_a_message_for_the_hits(rank: str, make_
     assert shards.calls - before == 4
 
 
+@pytest.mark.slow
 def test_a_budget_ends_a_search_with_an_honest_error(make_cluster: MakeCluster) -> None:
     documents = _documents(60)
     cluster = make_cluster(documents)
@@ -249,6 +260,7 @@ def test_candidates_are_chosen_in_each_shard(both: tuple[Cluster, Collection]) -
     assert [hit.distance for hit in proven.hits] == pytest.approx(best)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", ["bm25", "pl2", "tfidf"])
 def test_few_hits_among_candidates_of_a_scorer_prove_nothing(
     rank: str, make_cluster: MakeCluster, make_collection: MakeCollection
@@ -268,6 +280,7 @@ def test_few_hits_among_candidates_of_a_scorer_prove_nothing(
         assert (ranking.certified, ranking.scope) == (False, "candidates")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("idle", [False, True])
 def test_a_shard_that_is_lost_is_asked_again(idle: bool, make_cluster: MakeCluster) -> None:
     cluster = make_cluster(_documents(30))
@@ -298,6 +311,7 @@ def test_a_missing_shard_is_named_and_nothing_is_certified(make_cluster: MakeClu
     assert cluster.search("ant bee", k=4).certified
 
 
+@pytest.mark.slow
 def test_another_process_changes_a_shard(make_cluster: MakeCluster, opened: Open) -> None:
     cluster = make_cluster(_documents(10))
     other = opened(cluster.path)
@@ -308,6 +322,7 @@ def test_another_process_changes_a_shard(make_cluster: MakeCluster, opened: Open
     assert cluster.search("kiwi kiwi", rank="wmd", k=1).hits[0].key == "new"
 
 
+@pytest.mark.slow
 def test_explanations_are_those_of_one_collection(both: tuple[Cluster, Collection]) -> None:
     cluster, one = both
     for rank in ("wmd", "wmd:mu=20,weights=tfidf+0.5*cover+2*bm25+cosine"):
@@ -343,6 +358,7 @@ def _places(explanation: Explanation) -> tuple[object, object]:
     return spans, [(one.part, one.start, one.end, one.word, one.source) for one in explanation.highlights]
 
 
+@pytest.mark.slow
 def test_places_are_those_of_one_collection(both: tuple[Cluster, Collection]) -> None:
     cluster, one = both
     for explained in (False, True):
@@ -379,6 +395,7 @@ def test_whole_texts_come_from_all_shards(both: tuple[Cluster, Collection]) -> N
     assert [hit.text for hit in hits] == [texts[hit.key] for hit in hits]
 
 
+@pytest.mark.slow
 def test_groups_are_those_of_one_collection(both: tuple[Cluster, Collection]) -> None:
     cluster, one = both
     for rank in ("wmd", "wmd:mu=20,weights=tfidf+0.5*cover+2*bm25+cosine"):
@@ -395,6 +412,7 @@ def test_groups_are_those_of_one_collection(both: tuple[Cluster, Collection]) ->
     assert all(hit.text and hit.highlights and hit.flows for hit in mine.hits)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", ["wmd", "chamfer", "bm25", "wmd:mu=20,weights=tfidf+0.5*cover+2*bm25+cosine"])
 def test_percentiles_are_those_of_one_collection(rank: str, both: tuple[Cluster, Collection]) -> None:
     cluster, one = both
@@ -489,6 +507,7 @@ def test_numbers_that_only_one_shard_has_count_for_all(
             each.search("ant bee", rank="wmd+prior:field=likings")
 
 
+@pytest.mark.slow
 def test_filters_by_fields_that_only_one_shard_has(make_cluster: MakeCluster, make_collection: MakeCollection) -> None:
     documents = [*_documents(20), document("voted", "ant bee elk", metadata={"likes": 3})]
     cluster, one = make_cluster(documents), make_collection()
@@ -509,6 +528,7 @@ def test_filters_by_fields_that_only_one_shard_has(make_cluster: MakeCluster, ma
         len(contents_of(cluster, ["likings>2"]))
 
 
+@pytest.mark.slow
 def test_removal_by_what_only_one_shard_has(make_cluster: MakeCluster, tmp_path: Path) -> None:
     cluster = make_cluster([*_documents(20), document("voted", "ant bee elk", metadata={"likes": 3})])
     notes = str(tmp_path.resolve() / "notes.jsonl")
@@ -537,6 +557,7 @@ def test_rejections_go_to_the_caller_and_a_strict_run_writes_nothing(make_cluste
     assert len(cluster) == 1
 
 
+@pytest.mark.slow
 def test_an_error_of_the_records_ends_the_run_in_all_shards(make_cluster: MakeCluster) -> None:
     cluster = make_cluster(_documents(3))
 
@@ -571,6 +592,7 @@ def test_removal_is_refused_as_in_one_collection(make_cluster: MakeCluster) -> N
     assert "d1" not in {hit.key for hit in cluster.search("ant bee cat dog elk", k=20).hits}
 
 
+@pytest.mark.slow
 def test_shards_are_added_dropped_and_moved_while_others_search(
     make_cluster: MakeCluster, factory: CollectionFactory, opened: Open
 ) -> None:
@@ -644,6 +666,7 @@ def test_a_shard_at_the_place_of_another_is_refused(make_cluster: MakeCluster) -
     assert len(cluster) == 22
 
 
+@pytest.mark.slow
 def test_moved_documents_yield_no_events_of_watches(make_cluster: MakeCluster, factory: CollectionFactory) -> None:
     cluster = make_cluster([*_documents(20), document("near", "ant bee")], 2)
     third = str(factory.path())
@@ -672,6 +695,7 @@ def test_balancing_keeps_the_newer_document(make_cluster: MakeCluster) -> None:
     assert len(cluster) == 22
 
 
+@pytest.mark.slow
 def test_a_shard_that_another_process_adds_is_searched(make_cluster: MakeCluster, opened: Open, tmp_path: Path) -> None:
     cluster = make_cluster(_documents(40), 2)
     expected = cluster.search("ant bee", k=40)
@@ -684,6 +708,7 @@ def test_a_shard_that_another_process_adds_is_searched(make_cluster: MakeCluster
     _check_same(cluster.search("ant bee", k=40), expected)
 
 
+@pytest.mark.slow
 def test_views_are_closed_when_others_take_their_place(make_cluster: MakeCluster) -> None:
     cluster = make_cluster(_documents(10), 1)
     shards = cast(LocalShards, cluster.shards)
@@ -749,6 +774,7 @@ def test_changed_settings_are_those_of_the_next_version(make_cluster: MakeCluste
     _check_same(cluster.search("ant bee", k=3), other.search("ant bee", k=3))
 
 
+@pytest.mark.slow
 def test_an_interrupted_change_of_settings_is_completed_by_the_same_call(
     make_cluster: MakeCluster, make_collection: MakeCollection, opened: Open
 ) -> None:
@@ -765,6 +791,7 @@ def test_an_interrupted_change_of_settings_is_completed_by_the_same_call(
     _check_same(opened(cluster.path).search("ant bee", k=5), one.search("ant bee", k=5))
 
 
+@pytest.mark.slow
 def test_the_language_of_shards_changes_as_that_of_one_collection(
     make_cluster: MakeCluster, make_collection: MakeCollection
 ) -> None:
@@ -817,6 +844,7 @@ def test_what_one_shard_committed_is_searched_though_another_failed(make_cluster
     assert len(cluster.search("ant bee", rank="wmd", k=99).hits) == 10 + len(mine)
 
 
+@pytest.mark.slow
 def test_pairs_are_those_of_one_collection(both: tuple[Cluster, Collection]) -> None:
     cluster, one = both
     for options in (
@@ -841,6 +869,7 @@ def test_pairs_are_those_of_one_collection(both: tuple[Cluster, Collection]) -> 
         cluster.pairs(k=3, where=["label=red"])
 
 
+@pytest.mark.slow
 def test_what_is_deduplicated_is_what_one_collection_keeps(both: tuple[Cluster, Collection]) -> None:
     cluster, one = both
     lengths = {each.key: sum(len(part.text.split()) for part in each.parts) for each in one}
@@ -867,6 +896,7 @@ def test_what_is_deduplicated_is_what_one_collection_keeps(both: tuple[Cluster, 
             cluster.dedupe(0.4, **refused)
 
 
+@pytest.mark.slow
 def test_shards_remove_what_is_not_kept(make_cluster: MakeCluster) -> None:
     cluster = make_cluster([document(f"d{i}", ("ant", "bee", "kiwi lark")[i % 3]) for i in range(9)])
     found = cluster.dedupe(0.0, remove=True, confirmed=True)
@@ -883,6 +913,7 @@ def test_shards_remove_what_is_not_kept(make_cluster: MakeCluster) -> None:
     assert len(cluster) == 5
 
 
+@pytest.mark.slow
 def test_experiments_are_those_of_one_collection(both: tuple[Cluster, Collection], tmp_path: Path) -> None:
     cluster, one = both
     qrels = tmp_path / "qrels"
@@ -898,6 +929,7 @@ def test_experiments_are_those_of_one_collection(both: tuple[Cluster, Collection
         )
 
 
+@pytest.mark.slow
 def test_experiments_have_the_units_of_a_search(make_cluster: MakeCluster, tmp_path: Path) -> None:
     """Of more documents than a sample has: totals are those of a search in the same shards."""
     cluster = make_cluster(_documents(330), 3)
@@ -930,6 +962,7 @@ def test_a_command_for_one_collection_names_the_mend(make_cluster: MakeCluster) 
         Collection.open(cluster.path)
 
 
+@pytest.mark.slow
 def test_a_damaged_file_of_a_shard_is_rebuilt(
     make_cluster: MakeCluster, opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:

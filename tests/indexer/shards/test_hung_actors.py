@@ -22,6 +22,7 @@ from tests.indexer.server.running import RunningServer, descendants
 from tests.indexer.shards.conftest import contents_of
 from tests.indexer.shards.running_ray import RAYS_OWN_WARNINGS
 from tests.indexer.world import CollectionFactory, random_documents
+from tests.waiting import wait_until
 
 pytest.importorskip("ray", reason="needs the extra `ray`")
 
@@ -64,16 +65,9 @@ def _hung(cluster: Cluster, name: str = "s1") -> Iterator[None]:
     assert process
     with _stopped(process):
         yield
-    _until(lambda: cluster.changed() or not cluster.search(_QUERY, k=5).missing_shards)
+    wait_until(lambda: cluster.changed() or not cluster.search(_QUERY, k=5).missing_shards)
     cluster.refresh()
     assert cluster.search(_QUERY, k=5).certified
-
-
-def _until(holds: Callable[[], Any]) -> None:
-    until = time.monotonic() + _HANGS
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.1)
 
 
 def _ended(work: Callable[[], Any]) -> Any:
@@ -157,4 +151,4 @@ def test_a_server_answers_and_ends_although_a_shard_hangs(server: tuple[RunningS
     assert {answer.status for answer in answers} <= {200, 503, 504}
     assert all("the shard" in answer.json["detail"] for answer in answers if answer.status != 200)
     assert running.stop() == 0  # within a minute
-    _until(lambda: not [one for one in started if Path(f"/proc/{one}/stat").exists()])
+    wait_until(lambda: not [one for one in started if Path(f"/proc/{one}/stat").exists()])

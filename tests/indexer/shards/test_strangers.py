@@ -16,6 +16,7 @@ import pytest
 from moverank.indexer.shards.actors import RayShards
 from moverank.indexer.shards.cluster_file import ClusterFile, new_shards
 from tests.indexer.shards.running_ray import RAYS_OWN_WARNINGS
+from tests.waiting import HUNG
 
 ray = pytest.importorskip("ray", reason="needs the extra `ray`")
 psutil = pytest.importorskip("psutil", reason="Ray brings it")
@@ -92,7 +93,7 @@ def test_every_socket_is_on_loopback(opened: _Open) -> None:
 def _run_as_stranger(opened: _Open, made: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-c", _RUN, opened.address, str(made)]
     environment = _STRANGER | {"HOME": str(made.parent)} | variables
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=180, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HUNG, check=False)
 
 
 def test_a_stranger_runs_nothing(opened: _Open, tmp_path: Path) -> None:
@@ -124,7 +125,7 @@ def _answers(port: int) -> set[str]:
     with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
         for method in _METHODS:
             try:
-                channel.unary_unary(f"/ray.rpc.{method}")(b"", timeout=20)
+                channel.unary_unary(f"/ray.rpc.{method}")(b"", timeout=HUNG)
                 found.add("OK")
             except grpc.RpcError as error:
                 found.add(error.code().name)
@@ -145,7 +146,7 @@ def test_the_agent_starts_nothing_for_a_stranger(opened: _Open) -> None:
     (port,) = {int(path.read_text()) for path in opened.directory.rglob("runtime_env_agent_port_*")}
     request = Request(f"http://127.0.0.1:{port}/get_or_create_runtime_env", b"", method="POST")
     with pytest.raises(HTTPError, match="401"):
-        urlopen(request, timeout=60)  # noqa: S310 - of this machine
+        urlopen(request, timeout=HUNG)  # noqa: S310 - of this machine
 
 
 def test_the_token_is_in_no_file(opened: _Open) -> None:
@@ -174,7 +175,7 @@ def test_nothing_is_left_and_the_next_token_is_another(tmp_path: Path) -> None:
     modules = os.pathsep.join((str(Path.cwd()), os.environ.get("PYTHONPATH", "")))
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": modules}
     done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=180, check=False
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=HUNG, check=False
     )
     assert not done.returncode, done.stderr
     assert not (tmp_path / ".ray").exists()

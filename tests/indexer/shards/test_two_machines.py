@@ -11,12 +11,13 @@ import pytest
 
 from tests.indexer.shards.machines import Machine, two_machines
 from tests.indexer.world import CollectionFactory, random_documents
+from tests.waiting import HUNG
 
 pytest.importorskip("ray", reason="needs the extra `ray`")
 
 _PORT = 6399
 _START = ("ray", "start", "--num-cpus=2", "--object-store-memory=100000000", "--block", "--disable-usage-stats")
-_SECONDS = 90
+_SECONDS = HUNG
 _QUERY = "ant bee cat"
 
 

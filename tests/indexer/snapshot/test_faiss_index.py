@@ -4,12 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import CollectionError, UsageError
 from moverank.indexer.snapshot.faiss_index import FLAT, FirstStage, build, check_factory
+from tests.samples import examples
 
 EXACT = ("Flat", "IDMap,Flat", "IDMap2,Flat")
 APPROXIMATE = (
@@ -67,6 +68,7 @@ def test_an_exact_index_of_products_returns_the_largest(tmp_path: Path, factory:
     assert nearest.costs == pytest.approx(-products[order], rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factory", [name for name in APPROXIMATE if "PCA" not in name and name != "LSH"])
 def test_an_approximate_index_of_products_finds_most_of_the_largest(tmp_path: Path, factory: str) -> None:
     vectors, queries = _vectors(2000, 32), _vectors(20, 32, seed=1)
@@ -93,7 +95,7 @@ def approximate(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     return FirstStage(path, build(request.param, _ids(60), _vectors(), path))
 
 
-@settings(max_examples=20, deadline=None)
+@examples(0.5)
 @given(m=st.integers(1, 60), chosen=st.sets(st.integers(0, 59)), seed=st.integers(0, 9))
 def test_an_approximate_index_returns_as_many_accepted_ids_as_requested(
     approximate: FirstStage, m: int, chosen: set[int], seed: int

@@ -23,6 +23,7 @@ from tests.indexer.given import DIM, documents_with_vectors
 from tests.indexer.world import CollectionFactory, random_documents
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.usefixtures("always_compact"),
     pytest.mark.sqlite("copies the directory of a collection"),
 ]

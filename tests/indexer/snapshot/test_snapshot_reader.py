@@ -83,17 +83,19 @@ def threads(factory: CollectionFactory) -> Path:
     return factory.closed(_THREADS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [Path.unlink, _truncate, _empty, _lengthen])
-@pytest.mark.parametrize("name", FILES)
 def test_a_damaged_snapshot_is_not_used(
-    threads: Path, tmp_path: Path, name: str, damage: Callable[[Path], None]
+    threads: Path, tmp_path: Path, damage: Callable[[Path], None], subtests: pytest.Subtests
 ) -> None:
-    if (name, damage) in [("meta.json", _lengthen), ("first_stage.faiss", _lengthen)]:
-        damage = _empty
-    directory = copied(threads, tmp_path / "copy")
-    (snapshot,) = directory.glob("snapshot-*")
-    damage(snapshot / name)
-    _check_results(directory, _THREADS)
+    for name in FILES:
+        if damage is _lengthen and name in ("meta.json", "first_stage.faiss"):  # what follows their end is not read
+            continue
+        directory = copied(threads, tmp_path / name)
+        (snapshot,) = directory.glob("snapshot-*")
+        damage(snapshot / name)
+        with subtests.test(name):
+            _check_results(directory, _THREADS)
 
 
 @pytest.mark.parametrize("meta", ["{", "[]", "null", "{}", '"snapshot"', '{"format": 1}', '{"format": 99}'])

@@ -71,6 +71,7 @@ def _check_results(directory: Path) -> None:
         assert len(collection.search(_QUERY, k=3, distance="bm25").hits) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_damage_anywhere_in_a_file_is_repaired(
     directory: Path, snapshot: Path, name: str, caplog: pytest.LogCaptureFixture

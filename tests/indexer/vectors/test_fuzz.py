@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.indexer.errors import VectorsError
@@ -18,7 +18,6 @@ _SAMPLES = vector_samples()
 
 
 @pytest.mark.parametrize("what", _SAMPLES)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(data=st.data())
 def test_a_damaged_file(what: str, tmp_path: Path, data: st.DataObject) -> None:
     content = bytearray(_SAMPLES[what])
@@ -37,6 +36,7 @@ def test_a_damaged_file(what: str, tmp_path: Path, data: st.DataObject) -> None:
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
+@pytest.mark.slow
 def test_a_gzip_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gzip_limit, "ALWAYS_ALLOWED", 1 << 20)
     (tmp_path / "v.gz").write_bytes(gzip.compress(b"ant 0 0\n" + b"bee 0 0\n" * (1 << 20)))

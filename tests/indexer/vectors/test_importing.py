@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from gensim.models import KeyedVectors
 from gensim.models.fasttext import save_facebook_model
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -18,8 +18,6 @@ from moverank.indexer.errors import VectorsError
 from moverank.indexer.vectors.importing import import_vectors, same_source
 from moverank.indexer.vectors.open_vectors import open_vectors
 from moverank.rerank.words.embedding import Embedding
-
-from_function = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 # Words without the separators of the formats.
 PLAIN = st.text(st.characters(codec="utf-8", exclude_characters=" \n\r\0"), min_size=1, max_size=6)
@@ -70,7 +68,6 @@ def test_files_of_gensim_are_read_under_any_name(
     _same(embedding, keyed.index_to_key, KeyedVectors.load_word2vec_format(str(path), binary=binary).vectors)
 
 
-@from_function
 @given(ROWS, st.booleans(), st.booleans())
 def test_binary_rows_are_read_back(
     tmp_path: Path, rows: dict[str, list[float]], newline: bool, normalize: bool
@@ -90,7 +87,6 @@ def test_binary_rows_are_read_back(
         _same(embedding, list(rows), expected)
 
 
-@from_function
 @given(ROWS, st.booleans(), st.sampled_from(["\n", " \n", "\r\n"]))
 def test_text_rows_are_read_back(tmp_path: Path, rows: dict[str, list[float]], header: bool, end: str) -> None:
     if not header and re.fullmatch(r"[ \t]*\d+ \d+", _text(rows, header=False).decode().split("\n")[0]):
@@ -184,6 +180,7 @@ def test_a_few_words_truncated_inside_a_character_are_kept(tmp_path: Path) -> No
     assert json.loads((tmp_path / "out/embedding.json").read_text())["undecodable"] == 1
 
 
+@pytest.mark.slow
 def test_files_longer_than_the_buffers(tmp_path: Path) -> None:
     words = [f"w{i}" for i in range(30_000)]
     vectors = np.random.default_rng(0).standard_normal((30_000, 50)).astype(np.float32)
@@ -286,7 +283,6 @@ def test_the_same_source_is_recognised(tmp_path: Path, keyed: Any, monkeypatch: 
 
 
 @pytest.mark.parametrize("kind", ["binary", "text", "glove", "fasttext"])
-@from_function
 @given(data=st.data())
 def test_any_mutation_is_read_or_refused(tmp_path: Path, fasttext: Any, kind: str, data: st.DataObject) -> None:
     rows = {"the": [1.5, -2.0], "naïve": [0.25, 3.0], "日本": [0.0, 0.0]}
@@ -318,6 +314,7 @@ def test_any_mutation_is_read_or_refused(tmp_path: Path, fasttext: Any, kind: st
     assert embedding.find(list(embedding.words)).tolist() == list(range(len(embedding.words)))
 
 
+@pytest.mark.slow
 def test_the_real_vectors_are_those_that_gensim_reads(minilm: Path, tmp_path: Path) -> None:
     embedding = import_vectors(str(minilm), tmp_path / "out")
     keyed = KeyedVectors.load_word2vec_format(str(minilm), binary=True)

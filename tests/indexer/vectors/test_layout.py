@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -64,7 +64,6 @@ def test_a_file_of_another_size_or_type_is_reported(stored: Path, name: str, cha
         open_vectors(stored)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     st.sampled_from(["version", "words", "dim", "word_bytes", "subwords", "fingerprint", "normalized", "forms"]),
     st.sampled_from([None, -1, 0, 7, 10**30, "x", [], {}, {"buckets": "x"}, 1.5]),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -50,7 +50,6 @@ def _check(documents: Counts, path: Path, dim: int) -> None:
         np.testing.assert_allclose(embedding.vectors @ embedding.vectors.T, expected @ expected.T, atol=1e-5)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(DOCUMENTS.filter(any), st.integers(1, 10))
 def test_small_corpora_are_decomposed_as_numpy_does(tmp_path: Path, documents: Counts, dim: int) -> None:
     _check(documents, tmp_path / "out", dim)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.indexer.errors import VectorsError
@@ -263,7 +263,6 @@ def test_a_model_without_words_is_refused(tmp_path: Path) -> None:
         _imported(source, tmp_path / "out")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
 @given(name=st.sampled_from(["model.safetensors", "tokenizer.json"]), data=st.data())
 def test_any_damage_is_refused_in_one_sentence_or_harmless(name: str, tmp_path: Path, data: st.DataObject) -> None:
     source = write_model(tmp_path / "m", "mapping")
@@ -295,6 +294,7 @@ def test_a_missing_extra_names_its_pip_line(package: str, tmp_path: Path) -> Non
     assert printed.endswith(f" needs the package {package}: python -m pip install 'moverank[static]'\n")
 
 
+@pytest.mark.slow
 def test_pieces_are_those_of_a_real_vocabulary(minilm: Path, tmp_path: Path) -> None:
     """With the words of a real file as tokens, the same words are known, by the same vectors."""
     tokenizers: Any = importlib.import_module("tokenizers")

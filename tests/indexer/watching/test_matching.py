@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import Collection, Document, Event, NoKnownWords, Part, Settings, UnknownKey, UsageError
@@ -20,6 +20,7 @@ from moverank.indexer.ranking_spec import parse_ranking, resolve
 from moverank.indexer.store import Reader
 from moverank.indexer.watching import matching
 from tests.indexer.world import NO_VECTOR, WORDS, CollectionFactory, MakeCollection, Twin, document, random_documents
+from tests.samples import examples
 
 _WORD = st.sampled_from([*WORDS, *WORDS[:3], *NO_VECTOR, "of"])
 _DOCUMENT = st.builds(
@@ -62,7 +63,7 @@ def _check(found: Sequence[Event], watches: Sequence[_Watch], twin: Twin, change
     assert not events
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(0.5)
 @given(
     st.lists(_RUN, min_size=1, max_size=5), st.lists(_WATCH, min_size=1, max_size=5), st.sampled_from(["tf", "tfidf"])
 )

@@ -15,6 +15,8 @@ from tests.indexer.watching.stream import documents
 from tests.indexer.world import CollectionFactory, Twin, document
 from tests.postgres_store import new_place
 
+pytestmark = pytest.mark.slow
+
 _ROOT = Path(__file__).parents[3]
 _WATCHES = {"pets": ("ant bee cat", 1.3, None), "red": ("dog elk", 1.6, ["label=red"]), "all": ("fox hen", 9.0, None)}
 

@@ -25,6 +25,7 @@ HOSTS = {
 """The packages that adapters import, by module."""
 
 
+@pytest.mark.slow
 def test_the_library_imports_no_host() -> None:
     program = "import moverank, sys; moverank.Reranker, moverank.Collection; print(*sys.modules)"
     completed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

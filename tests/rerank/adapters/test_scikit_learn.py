@@ -52,6 +52,7 @@ def _brute_force(rows: NDArray[Any], others: NDArray[Any], vectors: NDArray[Any]
 BRUTE = _brute_force(COUNTS, COUNTS)
 
 
+@pytest.mark.slow
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [
         WMDTransformer(),
@@ -64,6 +65,7 @@ def test_checks_of_scikit_learn(estimator: BaseEstimator, check: Any) -> None:
     check(estimator)
 
 
+@pytest.mark.slow
 def test_the_check_that_needs_an_environment_variable() -> None:
     """It must be set before scipy is imported."""
     program = (
@@ -196,6 +198,7 @@ def test_vectors_are_loaded_from_a_file(tmp_path: Path) -> None:
     assert loaded.toarray() == pytest.approx(given.toarray(), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_texts_equal_brute_force_on_real_ones(shared: Path) -> None:
     from tests.oracle import VECTORS as REAL
     from tests.oracle import Oracle

@@ -38,6 +38,7 @@ def test_synthetic_vectors() -> None:
     _compare(vectors, 25)
 
 
+@pytest.mark.slow
 def test_real_vectors(shared: Path) -> None:
     path = shared / "vectors" / "minilm-words-200d.bin"
     _compare(KeyedVectors.load_word2vec_format(str(path), binary=True, limit=5000), 60)

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -54,13 +54,11 @@ def _quantised_dual(problem: Problem, threshold: float = np.inf) -> NDArray[np.f
     return bounds.quantised_dual(cost, problem.query.bag, problem.packed, np.arange(len(problem.bags)), threshold)
 
 
-@settings(max_examples=60)
 @given(problems())
 def test_no_bound_is_above_the_exact_distance(problem: Problem) -> None:
     _check_not_above(problem)
 
 
-@settings(max_examples=60)
 @given(problems(), st.booleans())
 def test_dual_bounds_and_the_plan_s_cost_enclose_the_exact_distance(problem: Problem, fine: bool) -> None:
     query = problem.query
@@ -71,6 +69,7 @@ def test_dual_bounds_and_the_plan_s_cost_enclose_the_exact_distance(problem: Pro
         assert upper >= whole - problem.rounding
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["equal", "normal", "orders"])
 def test_no_bound_is_above_for_bags_of_500_words(kind: str) -> None:
     rng = np.random.default_rng(500)
@@ -85,6 +84,7 @@ def test_no_bound_is_above_for_bags_of_500_words(kind: str) -> None:
     assert np.all(upper >= whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [50, 200])
 def test_bounds_are_tight_for_ordinary_vectors(dim: int) -> None:
     rng = np.random.default_rng(dim)

@@ -5,7 +5,7 @@ from contextlib import nullcontext, suppress
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.rerank.bags.bag import Bag, Bags
@@ -18,6 +18,7 @@ from moverank.rerank.runtime.deadline import stopping
 from tests import naive
 from tests.rerank.problems import check_counts, make_bag, make_vectors
 from tests.rerank.stops import StopAfter
+from tests.samples import examples
 
 
 @pytest.fixture(autouse=True, params=[0, cascade.FEW_DOCUMENTS], ids=["many", "few"], scope="module")
@@ -46,7 +47,7 @@ def _check(found: Nearest, query: QueryBag, bags: Bags, vectors: np.ndarray, k: 
     check_counts(found.counts, len(bags), transport=True)
 
 
-@settings(max_examples=25)
+@examples(0.5)
 @given(
     st.integers(0, 2**32),
     st.sampled_from(["normal", "lattice", "zeros", "twins", "offset"]),
@@ -58,7 +59,7 @@ def test_the_cascade_is_brute_force(seed: int, kind: str, weights: str, k: int) 
     _check(nearest(query, bags, vectors, k), query, bags, vectors, k)
 
 
-@settings(max_examples=15)
+@examples(0.3)
 @given(
     st.integers(0, 2**32),
     st.sampled_from(["normal", "lattice", "twins"]),
@@ -82,6 +83,7 @@ def test_bounds_prune_most_documents() -> None:
     assert counts.solved <= 20
 
 
+@pytest.mark.slow
 def test_fine_bounds_save_problems(monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = [_many_bags(seed, "normal", "normal", n=400) for seed in range(20)]
     with_fine = sum(nearest(*each, 10).counts.solved for each in inputs)
@@ -99,7 +101,7 @@ def test_nothing_farther_than_within_is_solved() -> None:
     assert nearest(query, bags, vectors, 10, within=-1.0).counts.solved == 0
 
 
-@settings(max_examples=25)
+@examples(0.5)
 @given(st.integers(0, 2**32), st.sampled_from(["normal", "lattice"]), st.integers(0, 12), st.sampled_from([1, 7]))
 def test_the_error_of_a_stopped_search_is_bounded(seed: int, kind: str, polls: int, k: int) -> None:
     query, bags, vectors = _many_bags(seed, kind, "normal")
@@ -123,6 +125,7 @@ def test_a_late_problem_of_many_words_is_not_begun(n: int) -> None:
         assert len(nearest(query, bags, vectors, 30, partial=True).rows) == 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distance", ["wmd", "rwmd", "chamfer", "wcd"])
 @pytest.mark.parametrize("k", [1, 7, 1000])
 def test_wherever_a_search_is_stopped_its_hits_are_right_and_its_error_is_bounded(

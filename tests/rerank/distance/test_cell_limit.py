@@ -20,6 +20,8 @@ from moverank.rerank.runtime.deadline import stopping
 from tests import naive
 from tests.rerank.problems import make_vectors, make_weights
 
+pytestmark = pytest.mark.slow
+
 SHAPE = 1000, 1000
 
 ATTACK = """

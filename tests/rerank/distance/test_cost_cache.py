@@ -1,7 +1,7 @@
 """Cached costs equal newly computed ones, whatever was cached before."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.rerank.bags.bag import Bags
@@ -14,7 +14,6 @@ from moverank.rerank.distance.query_bag import QueryBag
 from tests.rerank.problems import Problem, make_bag, make_vectors, problems
 
 
-@settings(max_examples=60)
 @given(problems(), st.integers(1, 50), st.lists(st.lists(st.integers(0, 11), min_size=1, max_size=4), max_size=6))
 def test_cached_costs_equal_new_ones(problem: Problem, max_words: int, requests: list[list[int]]) -> None:
     bags, norms = problem.packed, vector_norms(problem.vectors)
@@ -35,7 +34,6 @@ def test_cached_costs_equal_new_ones(problem: Problem, max_words: int, requests:
         assert len(cached.cost) <= max(max_words, len(np.unique(some.words)))
 
 
-@settings(max_examples=60)
 @given(problems())
 def test_costs_that_the_caller_filled_in_are_used(problem: Problem) -> None:
     norms, v = vector_norms(problem.vectors), len(problem.vectors)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.rerank.bags.bag import Bags
@@ -15,6 +15,7 @@ from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.ranking import Nearest
 from tests import naive
 from tests.rerank.problems import make_bag, make_vectors
+from tests.samples import examples
 
 
 def _input(seed: int, n: int, kind: str) -> tuple[Bags, np.ndarray, dict[tuple[int, int], float]]:
@@ -37,7 +38,7 @@ def _found(search: NearPairs, first: int, limit: Limit) -> dict[tuple[int, int],
     }
 
 
-@settings(max_examples=25)
+@examples(0.5)
 @given(st.integers(0, 2**32), st.sampled_from(["normal", "lattice", "zeros"]), st.floats(0, 1), st.booleans())
 def test_all_pairs_within_a_distance_are_found(seed: int, kind: str, share: float, blocks: bool) -> None:
     bags, vectors, distances = _input(seed, 24, kind)
@@ -51,7 +52,7 @@ def test_all_pairs_within_a_distance_are_found(seed: int, kind: str, share: floa
     assert found == pytest.approx(expected, abs=1e-7)
 
 
-@settings(max_examples=25)
+@examples(0.5)
 @given(st.integers(0, 2**32), st.sampled_from(["normal", "lattice", "zeros"]), st.floats(0, 1), st.integers(0, 24))
 def test_pairs_of_the_first_bags_are_found(seed: int, kind: str, share: float, count: int) -> None:
     bags, vectors, distances = _input(seed, 24, kind)
@@ -110,6 +111,7 @@ def test_no_pair_is_lost_where_rounding_differs(monkeypatch: pytest.MonkeyPatch)
     assert found == pytest.approx(sorted(distances.values())[:30], abs=1e-7)
 
 
+@pytest.mark.slow
 def test_few_problems_are_solved() -> None:
     bags, vectors, distances = _input(6, 120, "normal")
     search = NearPairs(bags, vectors)

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import ot
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
@@ -15,6 +15,7 @@ from moverank.rerank.distance import near_words
 from moverank.rerank.distance.near_words import NearWords, NearWordsOf, PairBounds, common_words
 from tests import naive
 from tests.rerank.problems import VECTORS, WEIGHTS, make_bag, make_vectors
+from tests.samples import examples
 
 
 def _lists(near: NearWords) -> list[list[int]]:
@@ -27,7 +28,7 @@ def _cost(vectors: NDArray[np.float32], known: NDArray[np.bool_], far: float) ->
     return cdist(wide, wide)
 
 
-@settings(max_examples=30)
+@examples(0.5)
 @given(st.integers(0, 2**32), st.integers(1, 40), st.integers(1, 5), st.sampled_from(VECTORS), st.booleans())
 def test_words_outside_the_lists_cost_the_radius_or_more(
     seed: int, v: int, count: int, kind: str, all_known: bool
@@ -57,7 +58,6 @@ def test_words_outside_the_lists_cost_the_radius_or_more(
         assert np.all(near.radius[known] <= nearest[known])
 
 
-@settings(max_examples=40)
 @given(
     st.integers(0, 2**32),
     st.integers(1, 4),
@@ -89,7 +89,7 @@ def test_no_bound_is_above_the_distance(seed: int, count: int, kind: str, weight
         np.testing.assert_array_equal(part[row - first, row + 1 :], lower[row, row + 1 :])
 
 
-@settings(max_examples=30)
+@examples(0.5)
 @given(st.integers(0, 2**32), st.integers(1, 4), st.sampled_from(VECTORS), st.integers(0, 25), st.booleans())
 def test_words_that_are_sought_have_the_lists_of_all(
     seed: int, count: int, kind: str, sought: int, all_known: bool
@@ -116,7 +116,7 @@ def test_words_that_are_sought_have_the_lists_of_all(
         assert np.all(near.radius[wanted] > 0)
 
 
-@settings(max_examples=30)
+@examples(0.5)
 @given(
     st.integers(0, 2**32),
     st.integers(1, 30),

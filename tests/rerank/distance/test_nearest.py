@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -62,7 +62,6 @@ def test_a_bound_above_the_distance_by_rounding_does_not_prune_the_nearest() -> 
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-@settings(max_examples=60)
 @given(problem=problems(), k=st.integers(1, 15))
 def test_nearest_is_brute_force(distance: Distance, problem: Problem, k: int) -> None:
     found = nearest(problem.query, problem.packed, problem.vectors, k, distance)
@@ -73,7 +72,6 @@ def test_nearest_is_brute_force(distance: Distance, problem: Problem, k: int) ->
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-@settings(max_examples=50)
 @given(problem=problems(), k=st.integers(1, 15), part=st.floats(0, 1.2))
 def test_within_excludes_only_what_is_farther(distance: Distance, problem: Problem, k: int, part: float) -> None:
     expected = _brute_force(problem, distance)

@@ -13,6 +13,7 @@ from scipy.sparse import coo_array
 
 from moverank.rerank.distance.network_simplex import Arcs, Vertex, compiled_solver, network_simplex
 from tests.rerank.problems import WEIGHTS, make_weights
+from tests.waiting import HUNG
 
 SEEDS = st.integers(0, 2**32)
 LIMIT = 10**6
@@ -34,7 +35,7 @@ SOLVE = """if True:
 def _run(code: str, *paths: Path) -> str:
     found = [*map(str, paths), *sys.path]
     script = f"import sys; sys.path[:] = {found!r}\n{code}"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=HUNG)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -45,6 +46,7 @@ def test_of_pot_only_the_solver_is_loaded() -> None:
     assert compiled_solver() is not None, CHANGED.format(ot.__version__, "its compiled solver is not usable")
 
 
+@pytest.mark.slow
 def test_pot_works_after_its_solver_was_loaded_alone() -> None:
     code = """
     import ot
@@ -58,11 +60,13 @@ def test_pot_works_after_its_solver_was_loaded_alone() -> None:
     _run(SOLVE + code)
 
 
+@pytest.mark.slow
 def test_pot_that_is_imported_before_is_used() -> None:
     code = "import ot, ot.lp.emd_wrap as theirs\nfrom moverank.rerank.distance.network_simplex import compiled_solver\n"
     _run(code + "assert compiled_solver() is theirs")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "solver",
     [

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.rerank.bags.bag import Bags
@@ -16,6 +16,7 @@ from moverank.rerank.distance.weighted_sum import WeightedSum
 from moverank.rerank.ranking import Nearest
 from tests import naive
 from tests.rerank.problems import Problem, make_bag, make_vectors
+from tests.samples import examples
 
 N = 60
 
@@ -68,7 +69,6 @@ def _check_place(rows: list[int], exact: np.ndarray, value: float, place: int, t
     assert np.all(exact[rows[place:]] >= value - tolerance)
 
 
-@settings(max_examples=40)
 @given(
     st.integers(0, 2**32),
     st.sampled_from(["normal", "lattice", "zeros", "twins", "offset"]),
@@ -89,7 +89,7 @@ def test_places_are_those_of_brute_force(
     _check(found, exact, cutoff, places)
 
 
-@settings(max_examples=25)
+@examples(0.5)
 @given(st.integers(0, 2**32), st.sampled_from(["normal", "lattice"]), st.sampled_from([3, 30, N]))
 def test_places_of_a_sum_are_those_of_brute_force(seed: int, kind: str, cutoff: int) -> None:
     rng = np.random.default_rng(seed)

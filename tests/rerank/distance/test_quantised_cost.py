@@ -2,7 +2,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bag, Bags
@@ -31,7 +31,6 @@ def _check(quantised: QuantisedCost, problem: Problem) -> None:
     assert quantised.above[np.arange(v), quantised.base_column].max() == 0 or len(query.bag) == 1
 
 
-@settings(max_examples=60)
 @given(problems())
 def test_quantised_costs_are_below_the_exact_ones(problem: Problem) -> None:
     if np.abs(problem.vectors).max(initial=0) < 50:  # far from the origin float32 cannot distinguish words
@@ -55,6 +54,7 @@ def large() -> tuple[Bags, NDArray[np.float32]]:
     return Bags.of([Bag.of(rng.choice(400_000, 60, replace=False), rng.random(60) + 0.1) for _ in range(8000)]), vectors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [500, 900])
 def test_a_long_query_over_a_large_vocabulary_stays_within_half_a_gigabyte(
     words: int, large: tuple[Bags, NDArray[np.float32]]

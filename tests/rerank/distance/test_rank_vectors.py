@@ -3,7 +3,7 @@
 import numpy as np
 import ot
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
@@ -20,7 +20,6 @@ def _brute_force(query: NDArray[np.float32], document: NDArray[np.float32], weig
     return float(ot.emd2(own, other, cost, numItermax=1_000_000))
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     kind=st.sampled_from(VECTORS),

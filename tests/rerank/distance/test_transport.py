@@ -29,6 +29,7 @@ from moverank.rerank.runtime.deadline import stopping
 from tests import naive
 from tests.rerank.problems import VECTORS, WEIGHTS, Problem, make_bag, make_vectors, make_weights, problems
 from tests.rerank.stops import StopAfter
+from tests.waiting import HUNG
 
 SEEDS = st.integers(0, 2**32)
 
@@ -91,6 +92,7 @@ def test_the_distance_is_a_metric(seed: int, v: int, d: int, kind: str) -> None:
     assert distance(0, 2) <= distance(0, 1) + distance(1, 2) + rounding
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", VECTORS)
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_bags_of_500_words_are_solved(kind: str, weights: str) -> None:
@@ -141,7 +143,7 @@ def test_a_solver_stopped_by_its_iteration_limit_is_an_error(monkeypatch: pytest
 
 def test_problems_are_solved_concurrently_without_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pot.compiled_solver() is not None
-    both, by_solver = Barrier(2, timeout=20), pot._by_solver  # noqa: SLF001 - what runs without warnings
+    both, by_solver = Barrier(2, timeout=HUNG), pot._by_solver  # noqa: SLF001 - what runs without warnings
 
     def by_solver_of_two(*args: Any) -> Vertex:
         both.wait()  # the barrier breaks unless both threads are inside the solver at the same time

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from moverank import BagError
@@ -18,6 +18,7 @@ from moverank.rerank.ranking import DISTANCES, largest_error
 from moverank.rerank.runtime.deadline import stopping
 from tests import naive
 from tests.rerank.problems import Problem, check_counts, make_bag, make_vectors, problems
+from tests.samples import examples
 
 
 @pytest.fixture(autouse=True, params=[0, cascade.FEW_DOCUMENTS], ids=["many", "few"], scope="module")
@@ -73,7 +74,6 @@ def _check(problem: Problem, total: WeightedSum, k: int, rounding: float = 0.0) 
     check_counts(found.counts, len(problem.bags), transport=total.has_transport)
 
 
-@settings(max_examples=100)
 @given(problems(), st.integers(1, 15), st.sampled_from(["all", "sides", "offset"]), st.integers(0, 2**32))
 def test_a_certified_sum_is_brute_force(problem: Problem, k: int, kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -81,7 +81,6 @@ def test_a_certified_sum_is_brute_force(problem: Problem, k: int, kind: str, see
     _check(problem, _random_sum(rng, len(problem.bags), kind, scale), k)
 
 
-@settings(max_examples=60)
 @given(problems(), st.integers(1, 15), st.sampled_from(KINDS), st.booleans(), st.integers(0, 2**32))
 def test_certified_mutual_proximity_is_brute_force(
     problem: Problem, k: int, kind: ProximityKind, alone: bool, seed: int
@@ -104,7 +103,7 @@ def _many_bags(seed: int, kind: str, n: int = 120) -> Problem:
     return Problem(QueryBag(query, vectors[query.words]), bags, vectors)
 
 
-@settings(max_examples=20)
+@examples(0.5)
 @given(
     st.integers(0, 2**32),
     st.sampled_from(["normal", "lattice", "zeros"]),

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from moverank.rerank.distance.explain import Stage, WhyNot, bounds_of
 from tests import naive
@@ -9,7 +9,6 @@ from tests.rerank.problems import Problem, problems
 BOUNDS = {"wcd": 0.1, "rwmd": 0.4, "dual": 0.5, "sinkhorn": 0.6}
 
 
-@settings(max_examples=40)
 @given(problems())
 def test_no_lower_bound_is_above_the_distance(problem: Problem) -> None:
     query = problem.query

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -47,7 +47,6 @@ def test_window_means_equal_the_naive_ones(seed: int, extent: int, window: int) 
     np.testing.assert_allclose(means.sum(axis=1), cells.sum(axis=1))
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 2**32), EXTENTS, WINDOWS)
 def test_an_iteration_equals_the_naive_one(seed: int, extent: int, window: int) -> None:
     window = min(window, extent)
@@ -60,7 +59,6 @@ def test_an_iteration_equals_the_naive_one(seed: int, extent: int, window: int) 
     assert likelihood == pytest.approx(naive_topics.grid_likelihood(*plain), rel=1e-9)
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 2**32), EXTENTS, WINDOWS)
 def test_the_likelihood_never_decreases(seed: int, extent: int, window: int) -> None:
     window = min(window, extent)
@@ -120,7 +118,6 @@ def test_documents_of_one_theme_are_near() -> None:
     assert neighbours_agree(vectors, labels) > 0.95
 
 
-@settings(max_examples=40)
 @given(small_counts(), EXTENTS, WINDOWS)
 def test_any_documents_can_be_fitted(documents: Documents, extent: int, window: int) -> None:
     options = {"extent": str(extent), "window": str(min(window, extent)), "iterations": "5"}

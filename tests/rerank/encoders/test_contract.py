@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from moverank.rerank.bags.bag import Bag
 from moverank.rerank.encoders.encoder import Documents, Encoder
@@ -21,9 +21,13 @@ from moverank.rerank.testing.encoder_checks import (
 from moverank.rerank.testing.sample_documents import make_documents, random_documents, with_unseen_words
 from tests.rerank.encoders.worlds import CASES, documents
 from tests.rerank.problems import make_vectors
+from tests.samples import examples
 
 Options = Mapping[str, str]
-every_case = pytest.mark.parametrize(("name", "options"), CASES)
+_USUAL = [("centroid", {}), ("fisher", {"k": "5", "dim": "3"}), ("lsi", {"dim": "4"})]
+every_case = pytest.mark.parametrize(
+    ("name", "options"), [pytest.param(*case, marks=[] if case in _USUAL else pytest.mark.slow) for case in CASES]
+)
 every_encoder = pytest.mark.parametrize("name", ENCODERS)
 
 
@@ -43,7 +47,7 @@ def test_every_encoder_keeps_the_contract(name: str, options: Options, check: En
 
 
 @every_case
-@settings(max_examples=20)
+@examples(0.5)
 @given(documents())
 def test_drawn_documents_have_valid_and_independent_vectors(name: str, options: Options, training: Documents) -> None:
     encoder = fitted(name, options, training)

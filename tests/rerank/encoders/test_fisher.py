@@ -2,7 +2,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.rerank.bags.bag import Bag, Bags
@@ -25,7 +25,6 @@ def encoder_of(mixture: Mixture, *, variances: bool = False, power: bool = False
     return Fisher(Principal(np.zeros(e), np.eye(e)), mixture, variances, power, l2)
 
 
-@settings(max_examples=50)
 @given(documents(), st.integers(1, 5), st.booleans(), st.integers(0, 2**32))
 def test_vectors_equal_the_naive_ones(batch: Documents, k: int, variances: bool, seed: int) -> None:
     mixture = random_mixture(np.random.default_rng(seed), k, batch.vectors.shape[1])
@@ -136,6 +135,7 @@ def test_large_numbers_stay_finite_without_scaling() -> None:
     assert np.all(np.isfinite(encoder.encode(far)))
 
 
+@pytest.mark.slow
 def test_candidates_contain_most_neighbours_by_exact_distance(shared: Path) -> None:
     from moverank.rerank.distance.nearest import nearest
     from moverank.rerank.distance.query_bag import QueryBag

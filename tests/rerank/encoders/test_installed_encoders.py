@@ -19,6 +19,8 @@ from tests.contracts.example_files import write_files
 from tests.indexer.commands.program import Answer, program
 from tests.rerank.encoders.packages import install, write_example, write_installed
 
+pytestmark = pytest.mark.slow
+
 COMMAND = (sys.executable, "-m", "moverank")
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from gensim.models import LdaModel
 from gensim.utils import FakeDict
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -20,6 +20,7 @@ from tests.rerank.encoders.worlds import (
     small_counts,
     themed,
 )
+from tests.samples import examples
 
 FEW = {"topics": "6", "passes": "10", "chunk": "20"}
 
@@ -41,6 +42,7 @@ def test_inference_equals_the_naive_one(seed: int, k: int, u: int, iterations: i
     assert gamma.sum() == pytest.approx(alpha.sum() + counts.sum())
 
 
+@pytest.mark.slow
 def test_inference_agrees_with_gensim_for_the_same_topics() -> None:
     documents, _ = themed(1)
     bags, lengths = documents.bags, documents.lengths
@@ -72,7 +74,7 @@ def test_documents_of_one_theme_are_near() -> None:
     assert neighbours_agree(vectors, labels) > 0.95
 
 
-@settings(max_examples=25)
+@examples(0.5)
 @given(small_counts(), st.sampled_from(["0", "1e-3", "2"]), st.sampled_from(["0", "1"]))
 def test_any_documents_can_be_fitted(documents: Documents, alpha: str, chunk: str) -> None:
     encoder = Lda.fit(documents, {"topics": "4", "passes": "2", "alpha": alpha, "chunk": chunk})

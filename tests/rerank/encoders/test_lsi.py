@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -49,7 +49,6 @@ def test_vectors_equal_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) ->
         np.testing.assert_allclose(vectors, expected * signs, atol=1e-5)
 
 
-@settings(max_examples=50)
 @given(documents(), st.integers(1, 9))
 def test_training_documents_are_folded_into_their_own_rows(training: Documents, dim: int) -> None:
     matrix = tfidf_matrix(training)

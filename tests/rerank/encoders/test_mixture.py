@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from moverank.rerank.encoders.fisher import FLOOR, Mixture
 from tests import naive_encoders
 from tests.rerank.problems import VECTORS, WEIGHTS, make_vectors, make_weights
+from tests.samples import examples
 
 Points = NDArray[np.float64]
 
@@ -27,7 +28,6 @@ def rounds(mixture: Mixture, points: Points, weights: Points, count: int) -> tup
     return mixture, likelihoods
 
 
-@settings(max_examples=50)
 @given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 3), st.integers(1, 8), st.sampled_from([1e-9, 0.5]))
 def test_an_iteration_equals_the_naive_one(seed: int, k: int, e: int, n: int, floor: float) -> None:
     rng = np.random.default_rng(seed)
@@ -70,7 +70,7 @@ def test_the_optimum_is_that_of_scikit_learn() -> None:
     assert likelihoods[-1] == pytest.approx(expected.score(points), rel=1e-9)
 
 
-@settings(max_examples=30)
+@examples(0.5)
 @given(st.integers(0, 2**32), st.sampled_from(WEIGHTS))
 def test_the_likelihood_never_decreases(seed: int, weighting: str) -> None:
     rng = np.random.default_rng(seed)
@@ -88,7 +88,6 @@ def test_a_weight_is_a_repetition() -> None:
     np.testing.assert_allclose(weighted.variances, repeated.variances, rtol=1e-9)
 
 
-@settings(max_examples=50)
 @given(st.integers(0, 2**32), st.integers(1, 20), st.integers(1, 8), st.sampled_from(VECTORS), st.sampled_from(WEIGHTS))
 def test_any_points_can_be_fitted(seed: int, n: int, k: int, kind: str, weighting: str) -> None:
     rng = np.random.default_rng(seed)

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -121,7 +121,6 @@ def test_documents_of_one_theme_are_near(options: dict[str, str]) -> None:
     assert neighbours_agree(vectors, labels) > 0.95
 
 
-@settings(max_examples=50)
 @given(small_counts(), st.sampled_from(["0", "0.5", "0.99"]), st.sampled_from(["1", "3"]), st.sampled_from(["2", "10"]))
 def test_any_documents_can_be_fitted(documents: Documents, noise: str, layers: str, features: str) -> None:
     encoder = Msda.fit(documents, {"noise": noise, "layers": layers, "features": features})

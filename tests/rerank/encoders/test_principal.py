@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.rerank.encoders import fisher
@@ -9,7 +9,6 @@ from tests import naive_encoders
 from tests.rerank.problems import VECTORS, WEIGHTS, make_vectors, make_weights
 
 
-@settings(max_examples=50)
 @given(st.integers(0, 2**32), st.integers(1, 12), st.integers(1, 6), st.sampled_from(VECTORS), st.sampled_from(WEIGHTS))
 def test_axes_diagonalise_the_naive_covariance(seed: int, n: int, d: int, kind: str, weighting: str) -> None:
     rng = np.random.default_rng(seed)

@@ -2,7 +2,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, linalg
 
@@ -19,7 +19,6 @@ def test_a_small_example() -> None:
     np.testing.assert_allclose(words[:, 1] * np.sign(words[0, 1]), [0.5**0.5, 0, 0, -(0.5**0.5)], atol=1e-12)
 
 
-@settings(max_examples=50)
 @given(st.integers(0, 2**32), st.integers(1, 9), st.integers(1, 9), st.integers(1, 9))
 def test_the_result_is_that_of_a_dense_decomposition(seed: int, n: int, v: int, dim: int) -> None:
     rng = np.random.default_rng(seed)

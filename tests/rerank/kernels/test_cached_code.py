@@ -10,6 +10,8 @@ import pytest
 
 from moverank.rerank.kernels.compiled import TESTED, is_tested
 
+pytestmark = pytest.mark.slow
+
 RUN = """if True:
     import json
     import sys

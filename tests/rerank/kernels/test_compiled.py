@@ -72,6 +72,7 @@ def test_without_a_place_for_temporary_files_nothing_is_cached(
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_first_compilation_is_logged_once(tmp_path: Path) -> None:
     """What a kernel of two types says on standard error of a program that has not set up logging."""
     (tmp_path / "kernel.py").write_text(

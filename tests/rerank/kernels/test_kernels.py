@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 from numpy.typing import NDArray
@@ -86,7 +86,6 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]]
     return run
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(problems())
 def test_compiled_and_interpreted_bounds_agree(
     interpreted: Callable[[Callable[[], Any]], Any], problem: Problem

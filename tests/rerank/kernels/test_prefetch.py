@@ -19,6 +19,7 @@ def _sum(rows, numbers, order):  # type: ignore[no-untyped-def]
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32])
 @pytest.mark.parametrize("width", [0, 1, 200])
 def test_a_prefetched_sum_is_the_sum(dtype: type[np.generic], width: int) -> None:
@@ -30,6 +31,7 @@ def test_a_prefetched_sum_is_the_sum(dtype: type[np.generic], width: int) -> Non
     assert "prefetch" in next(iter(compiled.inspect_llvm().values()))
 
 
+@pytest.mark.slow
 def test_scattered_rows_are_not_prefetched() -> None:
     rows, order = np.asfortranarray(np.arange(12.0).reshape(4, 3)), np.arange(4)
     assert njit(_sum)(rows, np.ones(4), order) == rows.sum()

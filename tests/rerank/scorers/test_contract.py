@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -13,6 +13,7 @@ from moverank.rerank.testing.sample_counts import Counted, Counts
 from moverank.testing import SCORER_CHECKS
 from tests import naive_scorers
 from tests.rerank.problems import VECTORS, make_vectors
+from tests.samples import examples
 
 CASES: list[tuple[str, Mapping[str, str]]] = [
     ("bow", {}),
@@ -33,8 +34,6 @@ CASES: list[tuple[str, Mapping[str, str]]] = [
     ("interpolation", {"alpha": "1"}),
 ]
 DISTANCES = [case for case in CASES if case[0] in ("bow", "tfidf")]
-# Each property runs for each case, and may be slow on a busy machine.
-examples = settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 every_case = pytest.mark.parametrize(("name", "options"), CASES)
 
 TERMS = [f"t{i}" for i in range(10)]
@@ -61,7 +60,7 @@ def collections(draw: st.DrawFn) -> Counted:
 
 def every_query(test: Callable[..., None]) -> Callable[..., None]:
     """Run a test of (name, options, collection, query) for each case, collection and query."""
-    decorated: Callable[..., None] = every_case(examples(given(collection=collections(), query=QUERIES)(test)))
+    decorated: Callable[..., None] = every_case(examples(0.3)(given(collection=collections(), query=QUERIES)(test)))
     return decorated
 
 
@@ -107,7 +106,7 @@ def test_unrelated_is_the_score_of_documents_without_a_shared_term(
 
 
 @every_case
-@examples
+@examples(0.3)
 @given(collection=collections(), query=QUERIES, data=st.data())
 def test_scores_do_not_depend_on_the_segments(
     name: str, options: Mapping[str, str], collection: Counted, query: Counts, data: st.DataObject
@@ -120,7 +119,7 @@ def test_scores_do_not_depend_on_the_segments(
 
 
 @every_case
-@examples
+@examples(0.3)
 @given(collection=collections(), query=QUERIES, data=st.data())
 def test_scores_do_not_depend_on_the_order_of_documents_and_terms(
     name: str, options: Mapping[str, str], collection: Counted, query: Counts, data: st.DataObject
@@ -155,7 +154,6 @@ def test_an_unseen_word_favours_no_document(
 
 
 @pytest.mark.parametrize(("name", "options"), DISTANCES)
-@examples
 @given(collection=collections(), data=st.data())
 def test_an_identical_text_is_the_nearest(
     name: str, options: Mapping[str, str], collection: Counted, data: st.DataObject
@@ -167,10 +165,11 @@ def test_an_identical_text_is_the_nearest(
         assert distances[row] < 1e-12
 
 
-@every_case
-@pytest.mark.parametrize("check", SCORER_CHECKS)
-def test_the_contract_of_plug_ins_holds(check: Callable[..., None], name: str, options: Mapping[str, str]) -> None:
-    check(SCORERS[name], options)
+@pytest.mark.parametrize("check", SCORER_CHECKS, ids=lambda check: check.__name__)
+def test_the_contract_of_plug_ins_holds(check: Callable[..., None], subtests: pytest.Subtests) -> None:
+    for name, options in CASES:
+        with subtests.test(name=name, options=options):
+            check(SCORERS[name], options)
 
 
 @every_case

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.rerank.testing.sample_counts import Counted, Counts
@@ -44,7 +44,6 @@ def test_k3_weights_repeated_query_words() -> None:
         assert _scores("bm25", {"k3": k3}, documents, once)[0] == pytest.approx(base, rel=1e-12)
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 @given(st.floats(1e-3, 1e3), st.floats(1e-3, 1e4), st.integers(0, 5))
 def test_pl2_scores_of_shared_words_are_positive(count: float, others: float, more: int) -> None:
     documents: list[Counts] = [{"a": count, "b": others}, *({"a": 1.0} for _ in range(more)), {"c": 5.0}]

@@ -36,6 +36,7 @@ def collection(tmp_path: Path) -> Iterator[Collection]:
         yield opened
 
 
+@pytest.mark.slow
 def test_the_package_of_the_manual_passes_its_own_tests(package: Path) -> None:
     options = ("-q", "-p", "no:cacheprovider", "-o", "addopts=", "--rootdir", ".")
     command = (sys.executable, "-m", "pytest", *options)
@@ -46,6 +47,7 @@ def test_the_package_of_the_manual_passes_its_own_tests(package: Path) -> None:
     assert f"{2 * len(SCORER_CHECKS)} passed" in done.stdout
 
 
+@pytest.mark.slow
 def test_an_installed_scorer_ranks(
     package: Path, collection: Collection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -143,6 +143,7 @@ def test_interpolation_equals_cosines_of_scikit_learn(
     np.testing.assert_allclose(scores, expected, rtol=0, atol=TOLERANCE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("smoothing", ["dirichlet", "jelinek-mercer"])
 @pytest.mark.parametrize("share", [0.0, 0.4])
 def test_translation_equals_dense_matrices(

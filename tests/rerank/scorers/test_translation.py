@@ -20,7 +20,7 @@ from moverank.rerank.scorers.translation import Translation
 from moverank.rerank.testing.sample_counts import Counted
 from tests.naive import cosine
 from tests.rerank.problems import make_vectors
-from tests.rerank.scorers.test_contract import collections, examples
+from tests.rerank.scorers.test_contract import collections
 
 SMOOTHINGS = [{}, {"mu": "2"}, {"smoothing": "jelinek-mercer"}, {"smoothing": "jelinek-mercer", "self": "0.9"}]
 
@@ -31,7 +31,6 @@ def _words(seed: int, size: int) -> WordVectors:
 
 
 @pytest.mark.parametrize("options", SMOOTHINGS)
-@examples
 @given(collection=collections())
 def test_the_likelihoods_of_all_words_sum_to_one(options: Mapping[str, str], collection: Counted) -> None:
     segment = collection.segment()

@@ -26,6 +26,7 @@ SENTENCES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"])
 def test_texts_of_a_translated_set_have_their_language(shared: Path, code: str) -> None:
     folder = shared / "data" / "xquad" / code

@@ -66,6 +66,7 @@ def is_mark(char: str) -> bool:
     return unicodedata.category(char) in ("Mn", "Mc", "Me")
 
 
+@pytest.mark.slow
 def test_runs_are_of_the_letters_and_marks_that_unicode_names_so() -> None:
     for char in map(chr, range(0x110000)):
         name = unicodedata.name(char, "")

@@ -321,6 +321,7 @@ def test_a_unit_has_its_key() -> None:
     assert Unit(0, 3, "word", "cat", negated=True).key == ("word", "cat", True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
