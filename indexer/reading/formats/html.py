@@ -1,6 +1,6 @@
 """HTML pages, one document per file: their visible text, the fields of their heads, and whether a text is HTML."""
 
-import codecs
+import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from typing import Literal
 
 from moverank.indexer.documents import Metadata
+from moverank.indexer.reading.charsets import REPLACED, declared_by_page, decode_declared
 from moverank.indexer.reading.formats.dates import date_of_text
 from moverank.indexer.reading.formats.text import text_document
 from moverank.indexer.reading.records import BadRecord, ReadResult, one_line
@@ -17,6 +18,8 @@ from moverank.indexer.reading.streams import Stream, decode
 
 Markup = Literal["keep", "strip"]
 """Whether texts are kept as they are, or HTML is removed."""
+
+_log = logging.getLogger("moverank")
 
 _BLOCK = re.compile(
     "address|article|aside|blockquote|body|br|button|caption|dd|details|dialog|div|dl|dt|fieldset|figcaption|figure"
@@ -92,29 +95,106 @@ class _Parser(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._hidden is None:
-            (self.titles[-1] if self._in_title else self.pieces).append(data)
+            (self.titles[-1] if self._in_title else self.pieces).append(self.marked(data))
+
+    def marked(self, data: str) -> str:
+        """Return a text as it is, for subclasses to mark it."""
+        return data
 
 
-def text_of_html(markup: str) -> str:
+Quotations = Literal["keep", "mark", "drop"]
+"""What becomes of quoted messages; with "mark", each line begins with `> `, as in plain text."""
+
+_QUOTING = frozenset({"aside", "blockquote", "div"})
+_QUOTED_CLASSES = frozenset({"bbcode_quote", "gmail_attr", "moz-cite-prefix", "mycode_quote", "quote", "yahoo_quoted"})
+"""Classes of quotations in forums, and of the lines above quotations in mail."""
+_MARK = "\0> "  # begins a quoted line until spaces are removed; no text has NUL
+_FIRST = 8  # pieces of a quotation before the name of its author
+
+
+@dataclass
+class _Element:
+    tag: str
+    first: int
+    """The number of pieces before it."""
+    quotes: bool
+
+
+class _QuotationParser(_Parser):
+    """Marks or drops quotations: in mail every `<blockquote>`, in forums those with a usual class or with an author.
+
+    The elements that are open within a closed one are closed, too.
+    """
+
+    def __init__(self, quotations: Quotations) -> None:
+        super().__init__()
+        self._marks = quotations == "mark"
+        self._open: list[_Element] = []
+        self._counts: Counter[str] = Counter()  # of open elements by tag: markup may leave thousands open
+        self._quoting = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in _QUOTING:
+            classes = next((value or "" for name, value in attrs if name == "class"), "").split()
+            quotes = (self._marks and tag == "blockquote") or not _QUOTED_CLASSES.isdisjoint(classes)
+            self._open.append(_Element(tag, len(self.pieces), quotes))
+            self._counts[tag] += 1
+            self._quoting += quotes
+        elif tag == "cite" and self._counts["blockquote"]:
+            self._cite()
+        super().handle_starttag(tag, attrs)
+
+    def _cite(self) -> None:
+        """Take the innermost `<blockquote>` for a quotation if it begins with its author, as in phpBB and MyBB."""
+        quotation = next(each for each in reversed(self._open) if each.tag == "blockquote")
+        before = self.pieces[quotation.first :]
+        if not quotation.quotes and len(before) <= _FIRST and not "".join(before).strip():
+            quotation.quotes = True
+            self._quoting += 1
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._counts[tag] and tag in _QUOTING:
+            element = self._open.pop()
+            self._counts[element.tag] -= 1
+            self._quoting -= element.quotes
+            if element.quotes and not self._marks:
+                del self.pieces[element.first :]
+            if element.tag == tag:
+                break
+        super().handle_endtag(tag)
+
+    def marked(self, data: str) -> str:
+        if not (self._marks and self._quoting):
+            return data
+        return "\n".join(_MARK + line for line in data.split("\n"))
+
+
+def text_of_html(markup: str, quotations: Quotations = "keep") -> str:
     """Return the visible text of HTML: a line for each block, entities decoded, without title, scripts and styles."""
-    return parse_html(markup).text
+    return parse_html(markup, quotations).text
 
 
-def parse_html(markup: str) -> Page:
+def parse_html(markup: str, quotations: Quotations = "keep") -> Page:
     """Return the text, the title and the `<meta>` fields of a page; see `text_of_html`."""
     markup, closing, tail = _without_comments(markup).rpartition(">")
-    parser = _Parser()
+    parser = _Parser() if quotations == "keep" else _QuotationParser(quotations)
     try:
         parser.feed(markup + closing)
         parser.close()
-        parser.pieces.append(unescape(tail))
+        parser.pieces.append(parser.marked(unescape(tail)))
         text = "".join(parser.pieces)
     except AssertionError:
         # Raised by html.parser for a malformed declaration such as "<![x".
         text = re.sub(r"<[^<>]*>", " ", markup + closing + tail)
-    lines = (" ".join(line.split()) for line in text.splitlines())
+    lines = (_line(line) for line in text.splitlines())
     titles = [" ".join("".join(pieces).split()) for pieces in parser.titles]
     return Page("\n".join(line for line in lines if line), next(filter(None, titles), ""), parser.meta)
+
+
+def _line(line: str) -> str:
+    """Return a line with single spaces, marked if it is quoted."""
+    own = " ".join(line.replace(_MARK, "").split())
+    return f"> {own}" if _MARK in line and own else own
 
 
 def _without_comments(markup: str) -> str:
@@ -171,13 +251,11 @@ def _are_closed(tags: Sequence[tuple[str, str]]) -> bool:
     return Counter(name for end, name in needed if not end) == Counter(name for end, name in needed if end)
 
 
-def visible_text(text: str) -> str:
+def visible_text(text: str, quotations: Quotations = "keep") -> str:
     """Return the visible text of HTML; a text without tags and usual entities stays as it is."""
-    return text_of_html(text) if _TAG.search(text) or _ENTITY.search(text) else text
+    return text_of_html(text, quotations) if _TAG.search(text) or _ENTITY.search(text) else text
 
 
-_CHARSET = re.compile(rb"""<meta\b[^<>]{0,200}?\bcharset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
-_PLACE_OF_CHARSET = 4096
 _AUTHORS = ("author", "article:author", "dc.creator", "dcterms.creator")
 _DATES = ("date", "article:published_time", "datepublished", "dc.date", "dcterms.date", "dcterms.created")
 
@@ -189,7 +267,7 @@ def read_html(stream: Stream) -> Iterator[ReadResult]:
     """
     key = stream.source.key
     try:
-        page = parse_html(_decoded(stream.whole()))
+        page = parse_html(_decoded(stream))
         metadata = _metadata(page.meta)
         yield 0, text_document(key, page.text, title=page.title, metadata=metadata)
     except BadRecord as bad:
@@ -203,15 +281,14 @@ def _metadata(meta: dict[str, str]) -> Metadata:
     return {name: value for name, value in (("author", author), ("date", date)) if value}
 
 
-def _decoded(data: bytes) -> str:
-    """Decode a page as UTF-8, or else as the encoding that it names itself."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        named = _CHARSET.search(data[:_PLACE_OF_CHARSET])
-    try:
-        name = codecs.lookup(named[1].decode()).name if named else "utf-8"
-        # Browsers decode these encodings as Windows' extensions of them, and authors rely on it.
-        return data.decode("cp1252" if name in ("iso8859-1", "ascii") else name)
-    except (LookupError, ValueError):
+def _decoded(stream: Stream) -> str:
+    """Decode a page as the charset that it declares, or else as UTF-8; log that bytes were replaced."""
+    data = stream.whole()
+    label = None if stream.recoded else declared_by_page(data)
+    if label is None:
         return decode(data)
+    damaged = list[str]()
+    text = decode_declared(data, label, damaged)
+    if damaged:
+        _log.warning(REPLACED, stream.source.name, damaged[0])
+    return text

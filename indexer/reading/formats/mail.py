@@ -1,23 +1,35 @@
-"""Mail and newsgroup messages, one per file or many in an mbox: their fields, and their text without quotations."""
+"""Mail and newsgroup messages, one per file or many in an mbox: their fields, and the text of their bodies."""
 
 import email
+import logging
 import re
 from collections.abc import Iterator, Mapping
+from datetime import UTC, timedelta
 from email.errors import MessageError
 from email.header import decode_header
 from email.message import Message
-from email.utils import mktime_tz, parseaddr, parsedate_tz
+from email.utils import getaddresses, parseaddr, parsedate_to_datetime
 from typing import NamedTuple
 
 from moverank.indexer.documents import Document, Metadata
+from moverank.indexer.reading.charsets import REPLACED, declared_by_page, decode_declared
 from moverank.indexer.reading.formats.dates import date_of_timestamp
 from moverank.indexer.reading.formats.html import text_of_html
 from moverank.indexer.reading.formats.mbox import split_mbox
-from moverank.indexer.reading.records import BadRecord, ReadResult, one_line, parts_of
+from moverank.indexer.reading.formats.quotations import own_text, without_encoded_data
+from moverank.indexer.reading.records import BadRecord, ReadResult, log_left_out, one_line, parts_of
 from moverank.indexer.reading.streams import Stream
 
-_ID = re.compile(r"<([^<>\s]+)>")
+_FOLD = re.compile(r"\r?\n[ \t]*")
+_COMMENT = re.compile(r"\([^()]*\)")
+_BRACKETS = re.compile(r"<([^<>]*)>")
+_NAMES_SENDER = re.compile(r"\b(?:from|by|von|de|da)\b[^<>]*\Z", re.IGNORECASE)
+"""Text before an address in the header of a reply: `Message from Ann <ann@example.org>`."""
+_NAMES_MESSAGE = re.compile(r"\d|message|mail|article|posting|nachricht|beitrag|mensaje", re.IGNORECASE)
+"""Text before the id in such a header: `Your message of Monday, 1 March <id@example.org>`."""
 _REPLY = re.compile(r"(?:\s*re\s*(?:\[\d+\]|\^\d+)?\s*:)+\s*", re.IGNORECASE)
+
+_log = logging.getLogger("moverank")
 
 # Exceptions that the standard library's parser raises on malformed messages.
 _MALFORMED = (MessageError, LookupError, ValueError, TypeError, AttributeError, RecursionError, AssertionError)
@@ -38,6 +50,8 @@ class Mail(NamedTuple):
     """Seconds since 1970, None if unknown."""
     author: str = ""
     """The name of the sender, or else the address."""
+    damaged: str = ""
+    """The charset that the message declares, and that some of its bytes are not of; "" if there are none."""
 
 
 def read_message(stream: Stream) -> Iterator[ReadResult]:
@@ -47,19 +61,33 @@ def read_message(stream: Stream) -> Iterator[ReadResult]:
     last newsgroup.
     """
     source = stream.source
-    try:
-        yield 0, _document(parse_mail(stream.whole()), source.key, source.folder)
-    except BadRecord as bad:
-        yield 0, bad
+    for line, mail in noted_damage(source.name, one_message(stream)):
+        yield line, mail if isinstance(mail, BadRecord) else _document(mail, source.key, source.folder)
 
 
 def read_mbox(stream: Stream) -> Iterator[ReadResult]:
     """Read every message of an mbox as one document; without a Message-ID, its key is `<file>:<line>`."""
-    for line, mail in mails(stream):
-        if isinstance(mail, BadRecord):
-            yield line, mail
-        else:
-            yield line, _document(mail, f"{stream.source.key}:{line}")
+    for line, mail in noted_damage(stream.source.name, mails(stream)):
+        yield line, mail if isinstance(mail, BadRecord) else _document(mail, f"{stream.source.key}:{line}")
+
+
+def one_message(stream: Stream) -> Iterator[tuple[int, Mail | BadRecord]]:
+    """Parse the whole file as one message."""
+    try:
+        yield 0, parse_mail(stream.whole())
+    except BadRecord as bad:
+        yield 0, bad
+
+
+def noted_damage(source: str, parsed: Iterator[tuple[int, Mail | BadRecord]]) -> Iterator[tuple[int, Mail | BadRecord]]:
+    """Pass messages on; log once that bytes of the `source` were replaced."""
+    noted = False
+    for line, mail in parsed:
+        if isinstance(mail, Mail) and mail.damaged and not noted:
+            noted = True
+            place = f"{source}:{line}" if line else source
+            _log.warning(REPLACED, place, mail.damaged)
+        yield line, mail
 
 
 def _document(mail: Mail, default_key: str, label: str | None = None) -> Document:
@@ -75,31 +103,46 @@ def mail_metadata(mail: Mail) -> Metadata:
 
 
 def mails(stream: Stream) -> Iterator[tuple[int, Mail | BadRecord]]:
-    """Parse the messages of an mbox, each with the number of its first line."""
+    """Parse the messages of an mbox, each with the number of its first line, without those that Thunderbird deleted."""
+    deleted = 0
     for line, data in split_mbox(stream):
+        if isinstance(data, bytes) and _is_expunged(data):
+            deleted += 1
+            continue
         try:
             yield line, data if isinstance(data, BadRecord) else parse_mail(data)
         except BadRecord as bad:
             yield line, bad
+    log_left_out(stream.source.name, deleted, "deleted message")
+
+
+_STATUS = re.compile(rb"^X-Mozilla-Status:\s*([0-9a-fA-F]{4})\s*$", re.MULTILINE)
+_EXPUNGED = 0x0008
+
+
+def _is_expunged(message: bytes) -> bool:
+    """Return whether Thunderbird has deleted a message, which stays in the file until the folder is compacted."""
+    head = message[: message.find(b"\n\n") + 1] if b"X-Mozilla-Status:" in message else b""
+    status = _STATUS.search(head)
+    return status is not None and bool(int(status[1], 16) & _EXPUNGED)
 
 
 def parse_mail(data: bytes) -> Mail:
-    """Parse one message: subject without "Re:", body without attachments, HTML only if there is no plain text."""
+    """Parse one message: subject without "Re:", body without attachments, HTML only where there is no plain text."""
     try:
         message = email.message_from_bytes(data)
-        headers = _headers(message)
+        headers, damaged = _headers(message), list[str]()
         subject = one_line(_header(headers, "subject"))
         reply = _REPLY.match(subject)
-        own_id = _header(headers, "message-id").strip()
-        references = _ID.findall(_header(headers, "references")) or _ID.findall(_header(headers, "in-reply-to"))
         return Mail(
-            id=next(iter(_ID.findall(own_id)), own_id),
+            id=_own_id(headers),
             subject=subject[reply.end() :] if reply else subject,
-            body=_body(message).replace("\r\n", "\n"),
-            references=tuple(references),
+            body=without_encoded_data(_body(message, damaged).text.replace("\r\n", "\n")),
+            references=tuple(_references(headers)),
             group=re.split(r"[,\s]+", _header(headers, "newsgroups").strip(", \t\r\n"))[-1] or None,
             date=_date(headers),
             author=_author(headers),
+            damaged=damaged[0] if damaged else "",
         )
     except _MALFORMED as error:
         raise BadRecord(f"the message is malformed: {error}") from error
@@ -115,47 +158,121 @@ def _headers(message: Message) -> Mapping[str, str]:
 
 
 def _header(headers: Mapping[str, str], name: str) -> str:
-    """Return a header with its encoded words decoded, and with bytes beyond ASCII decoded as UTF-8 or Latin-1."""
+    """Return a header with its encoded words decoded, and with bytes beyond ASCII decoded as UTF-8 or Windows-1252."""
     return _decoded_words(headers.get(name, ""))
 
 
+_MOST_WORDS = 1000
+"""Encoded words of a header: decoding more takes quadratic time."""
+
+
 def _decoded_words(raw: str) -> str:
-    text = raw if raw.isascii() else _decoded(raw.encode("ascii", "surrogateescape"))
-    if "=?" not in text:
+    """Decode the encoded words of a header; broken ones, and too many, stay as they are written."""
+    text = raw if raw.isascii() else decode_declared(raw.encode("ascii", "surrogateescape"), None, [])
+    if not 0 < text.count("=?") <= _MOST_WORDS:
         return text
-    # decode_header returns the pieces between encoded words in this encoding.
-    return "".join(
-        piece if isinstance(piece, str) else _decoded(piece, charset or "raw-unicode-escape")
-        for piece, charset in decode_header(text)
-    )
+    try:
+        # decode_header returns the pieces between encoded words in this encoding.
+        return "".join(
+            piece
+            if isinstance(piece, str)
+            else decode_declared(piece, charset, [])
+            if charset
+            else piece.decode("raw-unicode-escape")
+            for piece, charset in decode_header(text)
+        )
+    except (MessageError, ValueError):
+        return text
 
 
-def _body(message: Message) -> str:
-    parts = [part for part in message.walk() if not part.is_multipart()]
-    texts = [(part, part.get_content_type()) for part in parts if part.get_content_disposition() != "attachment"]
+def _own_id(headers: Mapping[str, str]) -> str:
+    """Return the Message-ID without brackets, "" without one; folded lines are joined."""
+    text = _FOLD.sub("", _header(headers, "message-id")).strip()
+    found = [one for each in _BRACKETS.findall(text) if (one := each.strip())]
+    return found[0] if found else _COMMENT.sub("", _BRACKETS.sub("", text)).strip()
+
+
+def _references(headers: Mapping[str, str]) -> list[str]:
+    """Return the ids of References, or else of In-Reply-To, without the addresses that are written among them."""
+    named = [headers.get(name, "") for name in ("from", "to", "cc", "reply-to", "sender")]
+    addresses = {address.lower() for _, address in getaddresses(named) if address}
+    found = [id_ for _, id_ in _bracketed(_header(headers, "references"), addresses)]
+    return found or _replied_to(_header(headers, "in-reply-to"), addresses)
+
+
+def _replied_to(text: str, addresses: set[str]) -> list[str]:
+    """Return the ids in In-Reply-To: ids alone, or a sentence that names one message, and perhaps its sender."""
+    found = _bracketed(text, addresses)
+    if not _BRACKETS.sub("", text).strip():
+        return [id_ for _, id_ in found]
+    if len(found) == 1 and found[0][0].strip() and not _NAMES_MESSAGE.search(found[0][0]):
+        return []  # a name and an address
+    ids = [id_ for before, id_ in found if not _NAMES_SENDER.search(before)]
+    return ids[:1] if text.lstrip().startswith("<") else ids[-1:]
+
+
+def _bracketed(text: str, addresses: set[str]) -> list[tuple[str, str]]:
+    """Return what is in brackets other than `addresses`, each with the text between it and the bracket before."""
+    pieces = _BRACKETS.split(_FOLD.sub("", text))
+    return [
+        (before, id_.strip())
+        for before, id_ in zip(pieces[::2], pieces[1::2], strict=False)
+        if id_.strip() and id_.strip().lower() not in addresses
+    ]
+
+
+class _Text(NamedTuple):
+    """A text of a message, and how likely the author wrote it as the message."""
+
+    text: str = ""
+    weight: int = 0
+
+
+_BODIES = frozenset({"text/plain", "text/html", "text/enriched", "text/richtext"})
+_ATTACHED, _BODY = 1, 2  # weights: a text with a file name, or another message; a body
+
+
+def _body(part: Message, damaged: list[str]) -> _Text:
+    """Return the text of a message or of a part of it; a multipart decides between its own parts.
+
+    Of alternatives, plain text is read if it is not blank, of related parts the first, of others all bodies: texts with
+    a file name and messages within the message only if there is no body, attachments never.
+    """
+    kind = part.get_content_type()
+    if part.get_content_disposition() == "attachment":
+        return _Text()
+    if not part.is_multipart():
+        return _leaf(part, kind, damaged)
+    parts = [each for each in part.get_payload() if isinstance(each, Message)]
+    if kind == "multipart/alternative":
+        parts.sort(key=lambda each: each.get_content_type() != "text/plain")
+    texts = [text for each in parts if (text := _body(each, damaged)).weight]
+    best = max((text.weight for text in texts), default=0)
+    chosen = [text.text for text in texts if text.weight == best]
+    if kind in ("multipart/alternative", "multipart/related"):
+        del chosen[1:]
+    # The messages of a digest are its body.
+    is_attached = kind.startswith("message/") and part.get_default_type() != kind
+    return _Text("\n".join(chosen), min(best, _ATTACHED) if is_attached else best)
+
+
+def _leaf(part: Message, kind: str, damaged: list[str]) -> _Text:
+    """Return the text of a part that has no parts."""
     # A multipart message without boundaries is parsed as one text.
-    plain = [part for part, kind in texts if kind == "text/plain" or kind.startswith("multipart/")]
-    text = "\n".join(map(_text, plain))
-    if text.strip():
-        return text
-    rest = [part for part, kind in texts if part not in plain and kind.startswith("text/")]
-    return "\n".join(text_of_html(_text(part)) for part in rest)
-
-
-def _text(part: Message) -> str:
+    if not kind.startswith(("text/", "multipart/")):
+        return _Text()
     payload = part.get_payload(decode=True)
-    return _decoded(payload, part.get_content_charset()) if isinstance(payload, bytes) else ""
-
-
-def _decoded(data: bytes, charset: str | None = None) -> str:
-    for name in (charset, "utf-8"):
-        # Decoding punycode takes quadratic time, and no message uses it as its charset.
-        if name and name != "punycode":
-            try:
-                return data.decode(name)
-            except (LookupError, ValueError):
-                pass
-    return data.decode("latin-1")
+    if not isinstance(payload, bytes):
+        return _Text()
+    label = part.get_content_charset()
+    if kind in ("text/html", "text/enriched", "text/richtext"):
+        text = text_of_html(decode_declared(payload, label or declared_by_page(payload), damaged), quotations="mark")
+    else:
+        text = decode_declared(payload, label, damaged)
+    if not text.strip():
+        return _Text()
+    usual = kind.startswith("multipart/") or kind in _BODIES
+    return _Text(text, _BODY if usual and not part.get_filename() else _ATTACHED)
 
 
 def _author(headers: Mapping[str, str]) -> str:
@@ -164,142 +281,16 @@ def _author(headers: Mapping[str, str]) -> str:
     return one_line(_decoded_words(name) or address)
 
 
+_FIRST_YEAR, _LARGEST_OFFSET = 1970, timedelta(hours=15)
+
+
 def _date(headers: Mapping[str, str]) -> float | None:
+    """Return the date in seconds since 1970; None without one, and for a day, a year or a zone that does not exist."""
     try:
-        parsed = parsedate_tz(_header(headers, "date"))
-        return None if parsed is None else float(mktime_tz(parsed))
+        date = parsedate_to_datetime(_header(headers, "date"))
+        offset = date.utcoffset() or timedelta()
+        if date.year < _FIRST_YEAR or abs(offset) > _LARGEST_OFFSET:
+            return None
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
     except (*_MALFORMED, OverflowError):
         return None
-
-
-_SIGNATURE, _FOOTER = 20, 12  # lines of the longest signature after "-- ", and footer
-_BLANK = 4  # lines within which a quotation follows its introduction
-_HEADERS, _MOST_HEADERS = 3, 30  # lines of headers; without a limit, time would be quadratic
-
-_DAY = r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d{1,2}[:h.]\d\d|\b(?:19|20)\d\d\b|[\w.+-]+@[\w.-]+"
-_DATE = re.compile(_DAY)
-_WROTE = r"\b(?:wrote|writes|said|schrieb|schreibt|a écrit|écrivait|écrit|escribió|escribe)\b"
-_DATED = re.compile(
-    rf"\s*(?:(?:On|At|In|Am|Le|El)\b|\d|[A-Z]\w{{1,3}},)(?=.*(?:{_DAY})).*{_WROTE}.*:\s*", re.IGNORECASE
-)
-"""Introductions of quotations by Gmail, Outlook, Apple Mail and Thunderbird."""
-_TIMED = re.compile(r"\s*(?:On|Am|Le|El)\b(?=.*(?:\d[:h.]\d\d|@))", re.IGNORECASE)
-"""The beginning of an introduction that proves that a quotation follows, even without ">" below."""
-_NAMED = re.compile(
-    rf"\s*(?:(?:[^.!?]|\.(?=\S)){{0,80}}{_WROTE}(?: (?:in|on|am|le|el)\b.*)?|(?:Quoting|Zitat von|Citando a)\b.*"
-    r"|\* .* [<\[(].*\d.*[>\])])\s*:\s*",
-    re.IGNORECASE,
-)
-"""Introductions by newsreaders and mutt, if a line with ">" follows."""
-_LINES, _LONGEST = 4, 500  # lines and characters of the longest introduction
-
-_SEPARATOR = re.compile(
-    r"\s*-{2,}\s*(?:Original Message|Original Appointment|(?:Ursprüngliche|Originale?) Nachricht|Originalnachricht"
-    r"|Message d.origine|Message original|Mensaje original)\s*-{2,}\s*",
-    re.IGNORECASE,
-)
-_HEADER = re.compile(
-    r"\s*\*?(From|Sent|Date|To|Cc|Subject|Reply-To|Von|Gesendet|Datum|An|Betreff|De|Envoyé|À|Objet|Enviado(?: el)?"
-    r"|Fecha|Para|Asunto)\s?:\*?(?:\s|$)",
-    re.IGNORECASE,
-)
-_SENDER = re.compile(r"\s*\*?(?:From|Von|De)\s?:", re.IGNORECASE)
-_SENT = re.compile(r"\s*\*?(?:Sent|Gesendet|Envoyé|Enviado)\b", re.IGNORECASE)
-"""A header that only mail programs write: people who forward a message by hand omit it."""
-_RULE = re.compile(r"\s*(?:_{5,}|-{10,})\s*")
-_LIST = re.compile(
-    r"unsubscribe|mailing[ -]?list|listinfo|subscribed to|abmelde|abbestell|Verteiler|désabonn|désinscri"
-    r"|liste de diffusion|lista de (?:correo|distribución)|darse de baja|desuscri|Yahoo! Groups Links",
-    re.IGNORECASE,
-)
-_SENT_FROM = re.compile(
-    r"\s*(?:Sent from my|Get Outlook for|Von meinem|Gesendet von|Envoyé de(?:puis)? mon|Enviado desde mi)\b.{0,60}",
-    re.IGNORECASE,
-)
-
-
-def own_text(body: str, *, is_reply: bool) -> str:
-    """Return a body without its signature and the footer of a list, and if it is a reply without quotations.
-
-    A quotation is lines that begin with ">", and the lines above them that name their author (in English, German,
-    French or Spanish), so answers between quoted lines stay. Without marked lines, the quotation is the whole rest
-    after an author with a date, or after the headers of the other message, as Outlook writes them.
-    """
-    lines = _without_footers(body.split("\n"), is_reply=is_reply)
-    if is_reply:
-        lines = _without_quotations(lines)
-    return "\n".join(line for line in lines if not _SENT_FROM.fullmatch(line)).strip()
-
-
-def _without_footers(lines: list[str], *, is_reply: bool) -> list[str]:
-    """Return lines up to the signature and the footer; signatures within a digest, which is no reply, stay."""
-    marks = [i for i, line in enumerate(lines) if line == "-- " and (is_reply or len(lines) - i <= _SIGNATURE)]
-    if marks:
-        lines = lines[: marks[0]]
-    for place in range(max(len(lines) - _FOOTER, 0), len(lines)):
-        if _RULE.fullmatch(lines[place]) and any(_LIST.search(line) for line in lines[place + 1 :]):
-            return lines[:place]
-    return lines
-
-
-def _without_quotations(lines: list[str]) -> list[str]:
-    """Return lines without quotations and their introductions."""
-    marked = max((place for place, line in enumerate(lines) if line.startswith(">")), default=-1)
-    own: list[str] = []
-    place = 0
-    while place < len(lines):
-        count, attribution = _length_of_headers(lines, place), _length_of_attribution(lines, place)
-        if (count and not _is_marked(lines, place + count)) or (
-            attribution and place > marked and _TIMED.match(" ".join(lines[place : place + attribution]))
-        ):
-            # A message that only quotes is a forwarded text.
-            return own if any(line.strip() for line in own) else lines
-        if attribution and _is_marked(lines, place + attribution):
-            count = attribution
-        if not count and not lines[place].startswith(">"):
-            own.append(lines[place])
-        place += count or 1
-    return own
-
-
-def _length_of_headers(lines: list[str], place: int) -> int:
-    """Return how many lines from a place on are a separator and the headers of another message, 0 if none are."""
-    if ":" not in lines[place] and lines[place].lstrip()[:1] not in ("-", "_"):  # most lines
-        return 0
-    separator = _SEPARATOR.fullmatch(lines[place]) is not None
-    start = place + (separator or _RULE.fullmatch(lines[place]) is not None)
-    if start > place:
-        start = next((i for i in range(start, min(start + _BLANK, len(lines))) if lines[i].strip()), start)
-    end = start
-    while end < min(start + _MOST_HEADERS, len(lines)) and _HEADER.match(lines[end]):
-        end += 1
-    if (
-        end - start >= _HEADERS
-        and _SENDER.match(lines[start])
-        and (separator or any(map(_SENT.match, lines[start:end])))
-    ):
-        return end - place
-    return int(separator)
-
-
-def _length_of_attribution(lines: list[str], place: int) -> int:
-    """Return how many lines from a place on name the author of a quotation, 0 if none do."""
-    for count in range(1, min(_LINES, len(lines) - place) + 1):
-        last = lines[place + count - 1].rstrip()
-        if not last or last.startswith(">"):
-            break
-        if not last.endswith(":"):
-            continue
-        # The shortest introduction, with the date in its first line: the lines before it may be the author's.
-        starts = [" ".join(lines[place + i : place + count]) for i in range(count)]
-        found = [len(text) <= _LONGEST and _DATED.fullmatch(text) is not None for text in starts]
-        if (found[0] and not any(found[1:]) and _DATE.search(lines[place])) or (
-            count == 1 and len(last) <= _LONGEST and _NAMED.fullmatch(last)
-        ):
-            return count
-    return 0
-
-
-def _is_marked(lines: list[str], place: int) -> bool:
-    """Return whether the next line that is not blank begins with ">"."""
-    return next((line.startswith(">") for line in lines[place : place + _BLANK] if line.strip()), False)

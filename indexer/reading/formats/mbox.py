@@ -8,6 +8,15 @@ from moverank.indexer.reading.records import BadRecord
 from moverank.indexer.reading.streams import Stream
 
 _HEADER = re.compile(rb">?From |[!-9;-~]+:")
+_USUAL_HEADER = re.compile(
+    rb">?From |(?:From|To|Cc|Bcc|Subject|Date|Sender|Reply-To|In-Reply-To|References|Message-ID|Newsgroups|Path|Xref"
+    rb"|Lines|Organization|Approved|Received|Return-Path|Delivered-To|Envelope-To|Status|MIME-Version|Content-[A-Za-z-]+"
+    rb"|List-[A-Za-z-]+|Mailing-List|Precedence|DKIM-[A-Za-z-]+|ARC-[A-Za-z-]+|Authentication-Results|User-Agent"
+    rb"|NNTP-Posting-Host|X-[!-9;-~]+):",
+    re.IGNORECASE,
+)
+_DATED = re.compile(rb"From .*\d:\d\d.*\b\d{4}\b|From -?\d+\s*\Z")
+"""The line before a message, with its date, or the number of the archive of a newsgroup; a sentence has neither."""
 _ESCAPED = re.compile(rb">+From ")
 
 
@@ -37,20 +46,24 @@ class _MessageBuffer:
 def split_mbox(stream: Stream) -> Iterator[tuple[int, bytes | BadRecord]]:
     """Yield the messages without their "From " lines, each with the number of its first line.
 
-    A message starts at a line that begins with "From ", follows a blank line and precedes a header: a sentence that
-    begins with this word does not split a message, even if it is not escaped.
+    A line that begins with "From " starts a message if a header follows, and it has a date or follows a blank line: a
+    usual header unless both are true. So a sentence that begins with this word does not split a message, even if it is
+    not escaped, and messages without a blank line between them are not joined.
     """
     buffer = _MessageBuffer(0)
     separator: bytes | None = None
-    blank = True
+    certain = blank = True
     for line in stream.lines():
         if separator is not None:
-            if line is not None and _HEADER.match(line):
+            if line is not None and (_HEADER if certain else _USUAL_HEADER).match(line):
                 yield from _finished(buffer)
                 buffer = _MessageBuffer(stream.line - 1)
             else:
                 buffer.add(separator)
-        separator = line if blank and line is not None and line.startswith(b"From ") else None
+        separator = None
+        if line is not None and line.startswith(b"From "):
+            dated = _DATED.match(line) is not None
+            separator, certain = (line if blank or dated else None), blank and dated
         if separator is None:
             buffer.add(line)
         blank = line is not None and not line.strip()

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.indexer.reading.formats.mail import own_text
+from moverank.indexer.reading.formats.html import text_of_html
+from moverank.indexer.reading.formats.quotations import own_text, without_encoded_data
 
 QUOTED = "> Does the plug get hot?\n>\n> > It smells.\n"
 
@@ -138,9 +139,71 @@ def test_any_message_keeps_lines_of_its_own(blocks: list[str]) -> None:
     assert all(line in lines for line in (one for one in kept if one.strip()))  # in their order
 
 
+@pytest.mark.slow
 def test_many_headers_are_read_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
     header = Mock(wraps=re.compile("To:"))
-    monkeypatch.setattr("moverank.indexer.reading.formats.mail._HEADER", header)
+    monkeypatch.setattr("moverank.indexer.reading.formats.quotations._HEADER", header)
     body = "\n".join(["To: a"] * 3000)
     assert own_text(body, is_reply=True) == body
     assert 3000 <= header.match.call_count <= 50 * 3000
+
+
+def test_a_prompt_of_python_is_no_quotation() -> None:
+    session = ">>> plug.heat()\n40\n>>> plug.off()"
+    assert own_text(f"I tried this:\n\n{session}\n\n{QUOTED}", is_reply=True) == f"I tried this:\n\n{session}"
+    assert own_text("Yes.\n\n> I ask\n>> you asked\n>>> is it hot?\n", is_reply=True) == "Yes."
+    assert own_text("Yes.\n\nAnn Smith wrote:\n>>> is it hot?\n", is_reply=True) == "Yes."
+
+
+EAST_ASIAN = [
+    "2024年1月1日(月) 10:00 Taro Yamada <taro@example.com>:",
+    "Li Hua <li@example.com> 于2024年1月1日周一 10:00写道\N{FULLWIDTH COLON}",
+    "2024년 1월 1일 (월) 오전 10:00, Kim <kim@example.com>님이 작성:",
+]
+
+
+@pytest.mark.parametrize("line", EAST_ASIAN)
+def test_introductions_of_east_asian_mail(line: str) -> None:
+    assert own_text(f"はい。\n\n{line}\n\n{QUOTED}", is_reply=True) == "はい。"
+
+
+def test_a_message_of_gmx() -> None:
+    headers = "Gesendet: Montag, 01. Januar 2024 um 10:00 Uhr\nVon: Ann <ann@example.org>\nAn: Bob\nBetreff: Plug\n"
+    assert own_text(f"Ja.\n\n{headers}\nWird er heiss?", is_reply=True) == "Ja."
+
+
+SIGNATURE = "-----BEGIN PGP SIGNATURE-----\n\niQEzBAEBCAAdFiEE\n-----END PGP SIGNATURE-----"
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (
+            f"-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\nIt is hot.\n- -- \nAnn\n{SIGNATURE}\n",
+            "It is hot.\n-- \nAnn\n",
+        ),
+        (f"It is hot.\n{SIGNATURE}", "It is hot."),
+        ("It is hot.\nbegin 644 cat.jpg\n#0V%T\n`\nend\nBye.", "It is hot.\nBye."),
+        ("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmQENBF\n-----END PGP PUBLIC KEY BLOCK-----\nMy key.", "My key."),
+        ("We begin 644 miles away\nand that is the\nend", "We begin 644 miles away\nand that is the\nend"),
+        (
+            "begin 100 tests\n" + "It should not be so hot, as far as I know. " * 3 + "\nend",
+            None,
+        ),
+        ("-----BEGIN PGP SIGNATURE-----\nnever ended", None),
+    ],
+)
+def test_encoded_data_are_no_words(body: str, text: str | None) -> None:
+    assert without_encoded_data(body) == (body if text is None else text)
+
+
+def test_quotations_in_html_are_marked() -> None:
+    page = (
+        '<p>Yes.</p><div class="gmail_quote"><div class="gmail_attr">On Mon, Bob wrote:<br></div>'
+        "<blockquote>Is it<br>hot?</blockquote><p>It is.</p><blockquote type=cite>And red?</blockquote></div>No."
+    )
+    marked = text_of_html(page, quotations="mark")
+    assert marked.split("\n") == ["Yes.", "> On Mon, Bob wrote:", "> Is it", "> hot?", "It is.", "> And red?", "No."]
+    assert own_text(marked, is_reply=True) == "Yes.\nIt is.\nNo."
+    assert text_of_html("<blockquote>never closed <div>x", quotations="mark") == "> never closed\n> x"
+    assert text_of_html("<div>" * 50_000 + "x" + "</p></div>" * 50_000, quotations="mark") == "x"

@@ -185,7 +185,7 @@ From e@f
 def test_bad_messages_of_an_mbox(write: Write, documents: Read, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "LIMIT", 60)
     box = b"junk\n\nFrom a\nSubject: x\n\n" + b"long\n" * 20 + b"\nFrom a\nSubject: y\n\n" + b"z" * 100
-    box += b"\n\nFrom a\nSubject: good\n\nFrom a\nMessage-ID: <i@d>\n\n\0\n\nFrom a\nX: y\n\n"
+    box += b"\n\nFrom a\nSubject: good\n\nFrom a\nMessage-ID: <i@d>\n\n\0\n\nFrom a\nX-Y: y\n\n"
     good, bad = documents(write("a.mbox", box))
     assert [document.title for document in good] == ["good"]
     assert [rejection.line for rejection in bad] == [1, 3, 27, 35, 40]
@@ -206,3 +206,158 @@ def test_deeply_nested_messages_are_rejected(write: Write, documents: Read) -> N
     assert [document.title for document in good] == ["y"]
     assert [(rejection.source, rejection.line) for rejection in bad] == [("a.eml", 0), ("a.mbox", 1)]
     assert all("malformed" in rejection.reason for rejection in bad)
+
+
+def _multipart(kind: str, *parts: str) -> bytes:
+    inside = "".join(f"--B\n{part}\n" for part in parts)
+    return f"Content-Type: multipart/{kind}; boundary=B\n\n{inside}--B--\n".encode()
+
+
+HTML, PLAIN = "Content-Type: text/html\n\n<p>The plug is hot.</p>", "Content-Type: text/plain\n\nThe plug is hot."
+LOG = 'Content-Type: text/plain; name="a.log"\nContent-Disposition: inline; filename="a.log"\n\n12:00 started'
+MAIL = "Content-Type: message/rfc822\n\nSubject: old\n\nAn old message."
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        _multipart("mixed", HTML, LOG),
+        _multipart("mixed", PLAIN, LOG),
+        _multipart("mixed", HTML, MAIL),
+        _multipart("mixed", PLAIN, MAIL),
+        _multipart("mixed", PLAIN, MAIL.replace("\n\n", "\nContent-Disposition: attachment\n\n", 1)),
+        _multipart("alternative", "Content-Type: text/plain\n\n \n", HTML),
+        _multipart("alternative", HTML, PLAIN),
+        _multipart("related", HTML, LOG),
+        _multipart("related", HTML, "Content-Type: text/html\n\n<p>a frame</p>"),
+        _multipart("signed", PLAIN, "Content-Type: application/pgp-signature\n\nabc"),
+        _multipart(
+            "report", PLAIN, "Content-Type: message/delivery-status\n\nReporting-MTA: x\n\nAction: failed\n", MAIL
+        ),
+    ],
+)
+def test_the_text_is_that_of_the_author(message: bytes) -> None:
+    assert parse_mail(message).body.strip() == "The plug is hot."
+
+
+def test_several_bodies_are_read_and_the_messages_of_a_digest() -> None:
+    assert parse_mail(_multipart("mixed", PLAIN, HTML.replace("hot", "red"))).body.split("\n") == [
+        "The plug is hot.",
+        "The plug is red.",
+    ]
+    digest = parse_mail(_multipart("digest", "\nSubject: one\n\nFirst.", "\nSubject: two\n\nSecond."))
+    assert digest.body.split() == ["First.", "Second."]
+    assert parse_mail(_multipart("mixed", MAIL)).body == "An old message."
+
+
+@pytest.mark.parametrize(
+    ("header", "id_"),
+    [
+        (b"Message-ID: <>", ""),
+        (b"Message-ID:", ""),
+        (b"Message-ID: < >", ""),
+        (b"Message-ID: <a\n b@x.org>", "ab@x.org"),
+        (b"Message-ID:\n <a@x.org>", "a@x.org"),
+        (b"Message-ID: a@x.org (added by relay)", "a@x.org"),
+    ],
+)
+def test_message_ids(header: bytes, id_: str) -> None:
+    assert parse_mail(header + b"\n\nx").id == id_
+
+
+@pytest.mark.parametrize(
+    ("headers", "references"),
+    [
+        ("In-Reply-To: <a@x> <b@x>", ["a@x", "b@x"]),
+        ("In-Reply-To: Message from Bob <bob@example.org> of Monday <a@x>", ["a@x"]),
+        ('In-Reply-To: Your message of "Mon, 1 Mar 2021" <a@x>', ["a@x"]),
+        ('In-Reply-To: <a@x> from "Bob" <bob@example.org> at Mar 1', ["a@x"]),
+        ("In-Reply-To: Bob <bob@example.org>'s message of Monday, <a@x>", ["a@x"]),
+        ("In-Reply-To: Bob Smith <bob@example.org>", []),
+        ("To: Bob <bob@example.org>\nIn-Reply-To: <bob@example.org>", []),
+        ("Cc: list@example.org\nReferences: <list@example.org> <a@x>", ["a@x"]),
+        ("References: <a@x>\n\t<b@x>\nIn-Reply-To: <c@x>", ["a@x", "b@x"]),
+        ("References: <>\nIn-Reply-To: <c@x>", ["c@x"]),
+    ],
+)
+def test_addresses_are_no_references(headers: str, references: list[str]) -> None:
+    assert list(parse_mail(f"{headers}\n\nx".encode()).references) == references
+
+
+@pytest.mark.parametrize(
+    ("date", "seconds"),
+    [
+        (b"Mon, 1 Mar 2021 10:00:00 +0000", 1614592800.0),
+        (b"Mon, 1 Mar 2021 10:00:00 -0000", 1614592800.0),
+        (b"Mon, 1 Mar 2021 10:00:00 +0530", 1614573000.0),
+        (b"Mon, 1 Mar 121 10:00:00 +0000", None),
+        (b"Wed, 31 Feb 2021 10:00:00 +0000", None),
+        (b"Mon, 1 Mar 2021 10:00:00 +9999", None),
+        (b"Mon, 1 Mar 2021 25:00:00 +0000", None),
+        (b"yesterday", None),
+    ],
+)
+def test_impossible_dates_are_unknown(date: bytes, seconds: float | None) -> None:
+    assert parse_mail(b"Date: " + date + b"\n\nx").date == seconds
+
+
+def test_broken_and_countless_encoded_words_stay_as_they_are_written() -> None:
+    assert parse_mail(b"Subject: =?utf-8?B?a?=\n\nx").subject == "=?utf-8?B?a?="
+    many = "=?utf-8?q?a?= " * 200_000
+    assert parse_mail(f"Subject: {many}\n\nx".encode()).subject == many.strip()
+
+
+def _message(number: int) -> str:
+    return f"From a@x.org Mon Mar  1 10:00:00 2021\nSubject: {number}\nMessage-ID: <{number}@x>\n\nText {number}.\n"
+
+
+def test_messages_of_an_mbox_need_no_blank_line_between_them(write: Write, documents: Read) -> None:
+    good, bad = documents(write("a.mbox", "".join(map(_message, range(3)))))
+    assert not bad
+    assert [(one.key, [part.text for part in one.parts]) for one in good] == [
+        (f"{i}@x", [f"Text {i}.\n"]) for i in range(3)
+    ]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "From the leaflet of the heater I copied this\nWarning: never open the socket.",
+        "From 10:00 to 11:00 it was hot\nNote: it was off.",
+        "From here on\nhttp://example.org is read",
+    ],
+)
+def test_a_sentence_does_not_split_a_message(write: Write, documents: Read, sentence: str) -> None:
+    good, bad = documents(write("a.mbox", f"{_message(1)}\n{sentence}\n\nThe end.\n\n{_message(2)}"))
+    assert not bad
+    assert [one.key for one in good] == ["1@x", "2@x"]
+    assert sentence in good[0].parts[0].text
+
+
+@pytest.mark.parametrize(
+    "line", ["From 7734238238", "From -12345", "From - Mon Mar  1 10:00:00 2021", "From ann@x.org"]
+)
+def test_lines_before_messages_of_several_archives(write: Write, documents: Read, line: str) -> None:
+    good, _ = documents(write("a.mbox", f"{line}\nFrom: a\n\none\n\n{line}\nSubject: x\n\ntwo\n"))
+    assert [one.parts[0].text.strip() for one in good] == ["one", "two"]
+
+
+def test_bytes_of_no_charset_are_reported_once(write: Write, documents: Read, caplog: pytest.LogCaptureFixture) -> None:
+    one = b"From a@x Mon Mar  1 10:00:00 2021\nContent-Type: text/plain; charset=utf-8\n\nhei\xc3\x9f \xff\n\n"
+    good, _ = documents(write("a.mbox", one * 2))
+    assert [document.parts[0].text.strip() for document in good] == ["heiß \N{REPLACEMENT CHARACTER}"] * 2
+    assert [record.getMessage() for record in caplog.records] == [
+        "a.mbox:1: bytes that are not of the charset utf-8, which is declared, are read as \N{REPLACEMENT CHARACTER}"
+    ]
+
+
+def test_messages_that_thunderbird_deleted_are_left_out(
+    write: Write, documents: Read, caplog: pytest.LogCaptureFixture
+) -> None:
+    mails = [
+        f"From - Mon Mar  1 10:00:00 2021\nX-Mozilla-Status: {status}\nSubject: {status}\n\nx\n\n"
+        for status in ("0001", "0009", "0008")
+    ]
+    good, _ = documents(write("a.mbox", "".join(mails)))
+    assert [each.title for each in good] == ["0001"]
+    assert caplog.messages == ["a.mbox: 2 deleted messages are left out"]
