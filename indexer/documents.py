@@ -119,7 +119,9 @@ def _float32(key: str, vector: Iterable[float]) -> tuple[float, ...]:
 class Rejection:
     """A record that cannot become a document: its position, the reason and the remedy.
 
-    `line` counts from 1 (0 where the source has no lines); `key` is the document's key where it is known.
+    `line` counts from 1 (0 where the source has no lines); `key` is the document's key where it is known. `part`: the
+    record may be a post of the thread with that key, or without a key of any thread of its file. `ends`: the rest of
+    the source was not read.
     """
 
     source: str
@@ -127,6 +129,8 @@ class Rejection:
     reason: str
     key: str | None = None
     origin: Origin | None = field(default=None, compare=False, repr=False)
+    part: bool = field(default=False, compare=False, repr=False)
+    ends: bool = field(default=False, compare=False, repr=False)
 
     def __str__(self) -> str:
         """Return the message in the format of compiler messages: file, line, reason."""
@@ -159,7 +163,9 @@ class Changes:
     """Documents of this run without any known word, which are stored but never ranked."""
     rejected: int = 0
     kept: int = 0
-    """Documents that were not pruned, since a rejected record may be one of them."""
+    """Documents that stay as they are stored, since rejected records may hold them or some of their posts."""
+    unread: int = 0
+    """Sources that were not read to their end."""
     duplicates: int = 0
     """New and changed documents that were left out, since another document is near; they count in no other number."""
     revision: int = 0

@@ -35,12 +35,16 @@ class Updated:
     @property
     def failed(self) -> bool:
         """Return whether the run did not do what was requested: it was refused, or most records were rejected."""
-        return self.refused or self.changes.kept > 0 or self.changes.rejected > self.changes.documents
+        changes = self.changes
+        return self.refused or changes.kept + changes.unread > 0 or changes.rejected > changes.documents
 
     def sentences(self) -> Iterator[str]:
         """Yield the notes; the last one reports that most records were rejected, if so."""
         yield from self.notes
         changes = self.changes
+        if changes.unread and changes.documents:
+            sources = "1 file was" if changes.unread == 1 else f"{changes.unread:,} files were"
+            yield f"{sources} not read to the end, so the exit code is 1: what was read is stored"
         if changes.documents and changes.rejected > changes.documents:
             yield (
                 f"most records were rejected, {changes.rejected:,} of {changes.rejected + changes.documents:,}, so the "

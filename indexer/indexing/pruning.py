@@ -5,7 +5,7 @@ from collections.abc import Collection as Container
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from moverank.indexer.documents import Rejection
+from moverank.indexer.documents import Document, Rejection
 from moverank.indexer.indexing.ownership import Ownership
 from moverank.indexer.scope import upwards
 from moverank.indexer.store import Reader
@@ -21,15 +21,28 @@ class Protection:
         self.keys: set[str] = set()
         self._files: set[str] = set()
         self._everything = False
+        self._threads: set[str] = set()
+        self._places: set[str] = set()
 
     def add(self, rejection: Rejection) -> None:
-        """Protect the documents that a rejected record may be."""
+        """Protect the documents that a rejected record may be, and the threads that may lack it."""
+        if rejection.part and rejection.key is not None:
+            self._threads.add(rejection.key)
+        elif rejection.part and rejection.origin is not None:
+            self._places.add(rejection.origin.source.path_of(rejection.origin.file))
         if rejection.key is not None:
             self.keys.add(rejection.key)
         elif rejection.origin is not None:
             self._files.add(rejection.origin.source.path_of(rejection.origin.file))
         else:
             self._everything = True
+
+    def may_lack_posts(self, document: Document) -> bool:
+        """Return whether a rejected record of the file of a document may be a post of it."""
+        origin = document.origin
+        return document.key in self._threads or (
+            origin is not None and bool(self._places) and origin.source.path_of(origin.file) in self._places
+        )
 
     def covers(self, path: str) -> bool:
         """Return whether the documents of a file are protected: by a record of it, or of a folder above it."""

@@ -28,6 +28,7 @@ from moverank.indexer.indexing.stored_form import (
 from moverank.indexer.indexing.word_counts import WordCounter, distinct_words
 from moverank.indexer.scope import Scope
 from moverank.indexer.store import Store, StoredState, Writer
+from moverank.rerank.bags.bag import TITLE
 from moverank.rerank.runtime.parallel import batches
 
 BATCH = 2000
@@ -100,6 +101,7 @@ class Sync:
         self._strict, self._rejected, self._changed, self._stored = strict, rejected, changed, stored
         self._tally: Counter[str] = Counter()
         self._seen: set[int] = set()
+        self._smaller = 0
         self._protection = Protection()
         with store.reading() as reader:
             self._ownership, self._dim = Ownership(reader, scope), reader.vector_dim()
@@ -131,6 +133,12 @@ class Sync:
             if prune:
                 with self._transaction(whole) as writer:
                     self._prune(writer, confirmed=confirmed, dry_run=dry_run)
+        if self._smaller:
+            _log.warning(
+                "%s as stored, since a rejected record may hold posts of %s: mend what was rejected, and index again",
+                "1 thread stays" if self._smaller == 1 else f"{self._smaller:,} threads stay",
+                "it" if self._smaller == 1 else "them",
+            )
         return Changes(**self._tally, revision=self._store.revision())
 
     def _write_some(
@@ -219,6 +227,7 @@ class Sync:
 
     def _reject(self, record: Rejection) -> None:
         self._tally["rejected"] += 1
+        self._tally["unread"] += record.ends
         if self._strict:
             raise RecordError(f"{record}; nothing was written: the run is strict")
         self._protection.add(record)
@@ -229,6 +238,7 @@ class Sync:
         known = writer.known([document.key for document in batch])
         fresh, claimed = [], []
         unchanged: list[StoredState] = []
+        kept: list[StoredState] = []
         for document in batch:
             digests, before = part_digests(document), known.get(document.key)
             digest = document_digest(document, digests, self._salt)
@@ -239,16 +249,27 @@ class Sync:
                     claimed.append({"id": before.id, **place._asdict()})
             elif refusal := self._ownership.refusal(document, before):
                 self._reject(refusal)
+            elif before is not None and self._lacks_posts(writer, document, before):
+                kept.append(before)
             else:
                 fresh.append(_Fresh(document, stored_parts(document, digests), digest, before, place))
         writer.set_origins(claimed)
-        self._seen.update([before.id for before in unchanged])
+        self._seen.update([before.id for before in (*unchanged, *kept)])
+        self._tally["kept"] += len(kept)
+        self._smaller += len(kept)
         for before in unchanged:
             self._stored(before.id, "unchanged")
         tally = Counter({"unchanged": len(unchanged), "wordless": sum(before.wordless for before in unchanged)})
         if fresh:
             self._write_fresh(writer, fresh, writer.next_revision(), tally)
         self._tally += tally
+
+    def _lacks_posts(self, writer: Writer, document: Document, before: StoredState) -> bool:
+        """Return whether a document has no more posts than stored, and rejected records may hold some of its posts."""
+        if not self._protection.may_lack_posts(document):
+            return False
+        stored = writer.parts([before.id]).get(before.id, [])
+        return len(document.parts) <= sum(part.rank != TITLE for part in stored)
 
     def _write_fresh(self, writer: Writer, fresh: Sequence[_Fresh], revision: int, tally: Counter[str]) -> None:
         """Insert or overwrite documents, and update the document frequencies of their words."""

@@ -61,7 +61,9 @@ class Recoded:
             text = self._decoder.decode(data[: max(0, good)])
             self._end = BadRecord(
                 f"byte {self._count + good + 1} of the file is not {self._encoding}, and the rest is not read: "
-                + self._remedy
+                + self._remedy,
+                part=True,
+                ends=True,
             )
         self._count += len(data)
         # Half of a surrogate pair is rejected later, by name.

@@ -17,7 +17,13 @@ from moverank.indexer.reading.encodings import check_encoding
 from moverank.indexer.reading.finding.files import MAILDIR, Source, find_sources
 from moverank.indexer.reading.finding.origins import Origins
 from moverank.indexer.reading.finding.selection import EVERYTHING, Selection
-from moverank.indexer.reading.formats.discourse import is_topic, missing_posts, refuse_topic, topic_of
+from moverank.indexer.reading.formats.discourse import (
+    is_topic,
+    left_out_posts,
+    missing_posts,
+    refuse_topic,
+    topic_of,
+)
 from moverank.indexer.reading.formats.html import Markup, read_html
 from moverank.indexer.reading.formats.json_lines import read_json
 from moverank.indexer.reading.formats.mail import read_mbox, read_message
@@ -26,7 +32,7 @@ from moverank.indexer.reading.formats.notebook import read_notebook
 from moverank.indexer.reading.formats.stackexchange import read_stackexchange
 from moverank.indexer.reading.formats.table import read_table
 from moverank.indexer.reading.formats.text import read_labelled_lines, read_lines, read_markdown, read_text
-from moverank.indexer.reading.formats.threads import is_stored_record, stored_document, thread_of
+from moverank.indexer.reading.formats.threads import deleted_comments, is_stored_record, stored_document, thread_of
 from moverank.indexer.reading.records import Build, Fields, Record, document_of
 from moverank.indexer.reading.source_reader import (
     Detect,
@@ -125,7 +131,9 @@ def read_threads(
     """Read the threads of `paths`; `format` is one of `THREAD_FORMATS`; for the rest see `read_documents`."""
     form = _thread_form if fields.text is fields.comments is None else no_form
     readers: dict[str, FormatReader] = {
-        "jsonl": RecordReader(read_json, partial(thread_of, fields=fields), markup, form, threads=True),
+        "jsonl": RecordReader(
+            read_json, partial(thread_of, fields=fields), markup, form, threads=True, deleted=partial(_deleted, fields)
+        ),
         "stackexchange": read_stackexchange,
         "mbox": read_mail_threads,
     }
@@ -148,6 +156,11 @@ def _thread_form(record: Record, notice: Notice) -> Build | None:
             notice(missing)
         return topic_of
     return stored_document if "parts" in record and is_stored_record(record) else None
+
+
+def _deleted(fields: Fields, record: Record) -> int:
+    """Return how many posts of a thread or a topic are left out since they were deleted."""
+    return left_out_posts(record) if is_topic(record) else deleted_comments(record, fields)
 
 
 def _detector(name: str | None, formats: tuple[str, ...], detect: Detect) -> Detect:

@@ -4,6 +4,7 @@ A record that cannot become a document is a `BadRecord`, which says why.
 """
 
 import json
+import logging
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,14 +13,28 @@ from typing import Any, NamedTuple
 
 from moverank.indexer.documents import Document, Part, Value, metadata_fault
 
+_log = logging.getLogger("moverank")
+
 
 class BadRecord(Exception):  # noqa: N818 - also a result that readers yield
-    """A record that cannot become a document: the reason with its remedy, and the document's key if known."""
+    """A record that cannot become a document: the reason with its remedy, and the document's key if known.
 
-    def __init__(self, reason: str, key: str | None = None) -> None:
+    `part`: it may be a post of the thread with its key, or without a key of any thread of its file. `ends`: the rest of
+    the file is not read.
+    """
+
+    def __init__(self, reason: str, key: str | None = None, *, part: bool = False, ends: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.key = key
+        self.part = part
+        self.ends = ends
+
+
+def log_left_out(source: str, count: int, what: str = "deleted post") -> None:
+    """Log how many posts or messages of a source are left out, if any."""
+    if count:
+        _log.warning("%s: %s left out", source, f"1 {what} is" if count == 1 else f"{count:,} {what}s are")
 
 
 ReadResult = tuple[int, Document | BadRecord]

@@ -26,16 +26,23 @@ def results_of(
     try:
         with open_source(source, meter) as stream:
             yield from read(stream)
-    except BadRecord as bad:
-        yield stream.line if stream else 0, bad
-    except GzipBomb as error:
-        yield stream.line if stream else 0, BadRecord(f"from here on it is not read: {error}")
-    except DAMAGED as error:
-        reason = f"from here on the gzip data are damaged or cut short ({error}): gzip -t reports more"
-        yield stream.line if stream else 0, BadRecord(reason)
+    except (BadRecord, *DAMAGED) as error:
+        yield stream.line if stream else 0, ended_by(error)
     except ReadError:
         raise
     except OSError as error:
         line = stream.line if stream else 0
         reason = "from here on it cannot be read" if line else "cannot be read"
-        yield line, BadRecord(f"{reason}: {error.strerror or error}")
+        yield line, BadRecord(f"{reason}: {error.strerror or error}", part=True, ends=True)
+
+
+def ended_by(error: Exception) -> BadRecord:
+    """Return the fault of a source whose rest is not read: a `BadRecord`, or one of `DAMAGED`."""
+    if isinstance(error, BadRecord):
+        error.part = True
+        return error
+    if isinstance(error, GzipBomb):
+        reason = f"from here on it is not read: {error}"
+    else:
+        reason = f"from here on the gzip data are damaged or cut short ({error}): gzip -t reports more"
+    return BadRecord(reason, part=True, ends=True)

@@ -14,8 +14,8 @@ from moverank.indexer.reading.converter import Converter
 from moverank.indexer.reading.detect import is_text
 from moverank.indexer.reading.encodings import marked_encoding
 from moverank.indexer.reading.finding.files import STDIN, Source
-from moverank.indexer.reading.formats.html import Markup, is_html, visible_text
-from moverank.indexer.reading.records import BadRecord, Build, ReadResult, Record, one_line
+from moverank.indexer.reading.formats.html import Markup, Quotations, is_html, visible_text
+from moverank.indexer.reading.records import BadRecord, Build, ReadResult, Record, log_left_out, one_line
 from moverank.indexer.reading.source_faults import results_of
 from moverank.indexer.reading.streams import Meter, Stream
 
@@ -101,7 +101,7 @@ class Validation:
         """Return the document read at `line` of the current source, or the reason why it is rejected."""
         source = self._sources[-1]
         if isinstance(result, BadRecord):
-            return Rejection(source, line, result.reason, result.key)
+            return Rejection(source, line, result.reason, result.key, part=result.part, ends=result.ends)
         reason = _fault(result) or self._duplicate(line, result.key)
         if reason:
             return Rejection(source, line, reason, result.key)
@@ -169,6 +169,7 @@ class RecordReader:
 
     `read` yields the document of a record before it reads the next one. `markup`: whether HTML is removed, by default
     if the first records of a source show that its titles, or its texts, are HTML. `threads`: the command is `threads`.
+    `deleted` returns how many posts of a record are left out since they were deleted.
     """
 
     read: Callable[[Stream, Build], Iterator[ReadResult]]
@@ -176,6 +177,7 @@ class RecordReader:
     markup: Markup | None = None
     form: Form = no_form
     threads: bool = False
+    deleted: Callable[[Record], int] = lambda _: 0
 
     def __call__(self, stream: Stream) -> Iterator[ReadResult]:
         """Read a source."""
@@ -195,6 +197,7 @@ class RecordReader:
         if failure:
             raise failure
         yield from results
+        log_left_out(stream.source.name, source.deleted)
 
 
 class _Source:
@@ -208,13 +211,14 @@ class _Source:
         self._name = name
         self._noticed = set[str]()
         self._undecided: list[Document] = []
-        self.characters = 0
+        self.characters = self.deleted = 0
         self._html: tuple[bool, bool] | None = None  # of titles, of texts
 
     def built(self, record: Record, default_key: str) -> Document:
         """Make a document of a record, and give notice of fields that are not read; BadRecord if it has no text."""
         form = self._reader.form(record, lambda sentence: self._notice("form", sentence))
         document = (form or self._reader.build)(record, default_key)
+        self.deleted += self._reader.deleted(record)
         if form or not default_key:  # the header of a table has no key
             return document
         has_text = any(text and not text.isspace() for text in texts_of(document))
@@ -230,7 +234,7 @@ class _Source:
             self._undecided.append(document)
             self.characters += sum(map(len, texts_of(document)))
         else:
-            remove_html(document, *self._html)
+            remove_html(document, *self._html, threads=self._reader.threads)
         return document
 
     def decide(self) -> None:
@@ -243,7 +247,7 @@ class _Source:
                 "html", f"its {what} are HTML, of which the visible text is read; --markup keep reads all of it"
             )
         for document in self._undecided:
-            remove_html(document, *self._html)
+            remove_html(document, *self._html, threads=self._reader.threads)
         self._undecided = []
 
     def _notice(self, kind: str, sentence: str) -> None:
@@ -278,13 +282,16 @@ def html_in(documents: Sequence[Document]) -> tuple[bool, bool]:
     return is_html(one.title for one in documents), is_html(text for one in documents for text in texts_of(one))
 
 
-def remove_html(document: Document, titles: bool, texts: bool) -> None:
-    """Replace HTML by its visible text in a new document."""
+def remove_html(document: Document, titles: bool, texts: bool, *, threads: bool = False) -> None:
+    """Replace HTML by its visible text in a new document; in replies of `threads` without quotations of other posts."""
     # As in `reading`, a copy would take longer.
     if titles:
         object.__setattr__(document, "title", one_line(visible_text(document.title)))
     if texts:
-        parts = (Part(visible_text(part.text), part.rank) for part in document.parts)
+        quotations: Quotations = "drop" if threads else "keep"
+        parts = (
+            Part(visible_text(part.text, quotations if part.rank else "keep"), part.rank) for part in document.parts
+        )
         object.__setattr__(document, "parts", tuple(part for part in parts if part.text))
 
 

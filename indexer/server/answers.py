@@ -487,7 +487,9 @@ class ChangesObject(TypedDict):
     rejected: int
     """Bad records."""
     kept: int
-    """Documents that were not pruned."""
+    """Documents that stay as they are stored, since bad records may hold them."""
+    unread: int
+    """Files that were not read to their end."""
     duplicates: int
     """Near duplicates that were left out."""
     revision: int

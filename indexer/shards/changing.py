@@ -154,7 +154,7 @@ def _summed(
         for kind, key in result.changed:
             if changed:
                 changed(kind, key)
-        names = ("added", "updated", "removed", "unchanged", "wordless", "kept", "events")
+        names = ("added", "updated", "removed", "unchanged", "wordless", "kept", "unread", "events")
         total.update({name: getattr(result.changes, name) for name in names})
         total["rejected"] += len(own)
     refused = [f"{shard}: {result.refusal}" for shard, result in results.items() if result.refusal]

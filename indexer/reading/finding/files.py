@@ -11,6 +11,7 @@ from typing import NamedTuple
 from moverank.indexer.errors import ReadError, UsageError
 from moverank.indexer.reading.finding.patterns import Unreadable, is_directory, is_regular, matches
 from moverank.indexer.reading.finding.selection import EVERYTHING, Rules, Selection
+from moverank.indexer.reading.records import log_left_out
 from moverank.indexer.scope import split_pattern
 
 PARTS = frozenset({"cur", "new", "tmp"})
@@ -23,6 +24,10 @@ class MessageFile(NamedTuple):
     path: Path
     key: str
     folder: str | None
+
+
+_LEFT_OUT = frozenset("TD")
+"""Flags of messages in the trash, and of drafts."""
 
 
 def is_maildir(subfolders: Collection[str]) -> bool:
@@ -181,10 +186,12 @@ def _file(name: str, folder: str | None = None, *, explicit: bool = True) -> Sou
 def _maildir(root: Path, path: Path, rules: Rules, faults: list[OSError]) -> Source:
     """Return a Maildir with its messages; a message's label is its Maildir++ folder, else the Maildir below `root`."""
     label = path.name if path != root else None
+    files = [file for file in message_files(path, faults.append) if rules.keeps_file(file.path)]
+    kept = [file for file in files if _LEFT_OUT.isdisjoint(file.path.name.partition(":2,")[2])]
+    log_left_out(str(path), len(files) - len(kept), "trashed or unsent message")
     messages = tuple(
         replace(_file(str(file.path), file.folder or label, explicit=False), key=file.key, format="message")
-        for file in message_files(path, faults.append)
-        if rules.keeps_file(file.path)
+        for file in kept
     )
     size = sum(message.size or 0 for message in messages)
     return Source(str(path), path.as_posix(), label, False, size, MAILDIR, messages)

@@ -106,7 +106,7 @@ class Origins:
             return result
         key = result.key and source.prefixed(result.key)
         if isinstance(result, BadRecord):
-            return BadRecord(result.reason, key)
+            return BadRecord(result.reason, key, part=result.part, ends=result.ends)
         metadata: dict[str, Value] = {**result.metadata, **self._metadata}
         label = metadata.pop("label") if "label" in self._metadata else result.label
         return replace(result, key=key or "", label=None if label is None else str(label), metadata=metadata)

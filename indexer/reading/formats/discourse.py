@@ -24,7 +24,8 @@ Post = Mapping[str, Any]
 
 _POST = OBJECT._replace(expected='an object {"cooked": ...}')
 _LIKE = 2  # the number of this action in `actions_summary`
-_SMALL_ACTION = 3  # the type of a post such as "closed this topic"
+_NO_POSTS = frozenset({2, 3, 4})  # types of posts: an action of a moderator, one such as "closed this topic", a whisper
+_SMALL_ACTION = 3
 _ONLY_TITLES = "has only titles: save each topic with its posts (/t/ID.json)"
 
 
@@ -72,9 +73,9 @@ def topic_of(record: Record, default_key: str) -> Document:
     """Make a thread of a topic: `{"id", "title", "post_stream": {"posts": [{"cooked", "post_number", ...}]}}`.
 
     The opening post is number 1. The replies are ranked: an accepted answer first, then by likes (`like_count`, or the
-    action of `actions_summary`; if no post has either, by `score`), ties by their number. Deleted posts, hidden posts
-    and posts that only report an action are omitted. Texts are `cooked` without its HTML, else `raw`. Raises
-    `BadRecord` if a field has the wrong type.
+    action of `actions_summary`; if no post has either, by `score`), ties by their number. Deleted and hidden posts,
+    those for moderators and those that only report an action are omitted. Texts are `cooked` without HTML, and without
+    quotations of other posts, else `raw`. Raises `BadRecord` if a field has the wrong type.
     """
     key = key_of(record, "id" if "id" in record else None, default_key)
     with attached_key(key):
@@ -109,12 +110,18 @@ def _posts(record: Record) -> list[Post]:
 
 
 def _is_omitted(post: Post) -> bool:
-    return bool(post.get("post_type") == _SMALL_ACTION or post.get("hidden") or post.get("deleted_at"))
+    hidden = post.get("hidden") or post.get("deleted_at") or post.get("user_deleted")
+    return bool(post.get("post_type") in _NO_POSTS or hidden)
+
+
+def left_out_posts(record: Record) -> int:
+    """Return how many posts of a topic are not read since they were deleted or hidden, or are for moderators."""
+    return sum(_is_omitted(post) and post.get("post_type") != _SMALL_ACTION for post in _posts(record))
 
 
 def _text(post: Post) -> str:
     cooked = string_of(post, "cooked" if "cooked" in post else None)
-    return text_of_html(cooked) if cooked else string_of(post, "raw" if "raw" in post else None)
+    return text_of_html(cooked, quotations="drop") if cooked else string_of(post, "raw" if "raw" in post else None)
 
 
 def _likes(post: Post) -> float | None:

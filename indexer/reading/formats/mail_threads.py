@@ -1,15 +1,17 @@
 """Newsgroup and mailing list threads: the messages of an mbox or a Maildir, grouped by their references."""
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import PurePath
 
 from moverank.indexer.documents import Document
 from moverank.indexer.files.gzip_limit import DAMAGED
 from moverank.indexer.reading.finding.files import Source
-from moverank.indexer.reading.formats.mail import Mail, mail_metadata, mails, own_text, parse_mail
+from moverank.indexer.reading.formats.mail import Mail, mail_metadata, mails, noted_damage, one_message
+from moverank.indexer.reading.formats.quotations import own_text
 from moverank.indexer.reading.formats.threads import Comment, thread_parts
 from moverank.indexer.reading.records import BadRecord, ReadResult
-from moverank.indexer.reading.source_faults import results_of
+from moverank.indexer.reading.source_faults import ended_by, results_of
 from moverank.indexer.reading.spill import Spill
 from moverank.indexer.reading.streams import Meter, Stream
 
@@ -40,7 +42,9 @@ def read_mail_threads(stream: Stream) -> Iterator[ReadResult]:
     file, the oldest id that the opening post refers to. The ids are held in memory, the texts in temporary files; the
     order of the threads is unspecified.
     """
-    return _threads(mails(stream), "line {}".format, lambda line: f"{stream.source.key}:{line}")
+    return _threads(
+        noted_damage(stream.source.name, mails(stream)), "line {}".format, lambda line: f"{stream.source.key}:{line}"
+    )
 
 
 def read_maildir_threads(source: Source, meter: Meter) -> Iterator[ReadResult]:
@@ -48,13 +52,10 @@ def read_maildir_threads(source: Source, meter: Meter) -> Iterator[ReadResult]:
     files = ["", *(str(PurePath(message.name).relative_to(source.name)) for message in source.messages)]
     keys = ["", *(message.key for message in source.messages)]
 
-    def parsed(stream: Stream) -> Iterator[tuple[int, Mail]]:
-        yield 0, parse_mail(stream.whole())
-
     numbered = (
         (number, mail)
         for number, message in enumerate(source.messages, start=1)
-        for _, mail in results_of(message, meter, parsed)
+        for _, mail in results_of(message, meter, partial(_noted, message.name))
     )
     for number, result in _threads(numbered, files.__getitem__, keys.__getitem__):
         if isinstance(result, BadRecord):
@@ -62,16 +63,20 @@ def read_maildir_threads(source: Source, meter: Meter) -> Iterator[ReadResult]:
         yield 0, result
 
 
+def _noted(name: str, stream: Stream) -> Iterator[tuple[int, Mail | BadRecord]]:
+    return noted_damage(name, one_message(stream))
+
+
 def _threads(
     numbered: Iterable[tuple[int, Mail | BadRecord]], place: Callable[[int], str], default_key: Callable[[int], str]
 ) -> Iterator[ReadResult]:
     """Group messages by thread; `place` makes a name and `default_key` a key of a message's line or number."""
-    damage: Exception | None = None
     with Spill(1) as messages, Spill() as threads:
-        connected, lines = _UnionFind(), dict[str, int]()
+        connected, lines, line = _UnionFind(), dict[str, int](), 0
         try:
             for line, mail in numbered:
                 if isinstance(mail, BadRecord):
+                    mail.part = True
                     yield line, mail
                     continue
                 id_ = _id(line, mail)
@@ -83,13 +88,11 @@ def _threads(
                 for reference in mail.references:
                     connected.union(reference, id_)
                 messages.add("", (line, *mail))
-        except DAMAGED as error:
-            damage = error
+        except (BadRecord, *DAMAGED) as error:
+            yield line, ended_by(error)
         messages.regroup(threads, lambda record: connected.find(_id(record[0], Mail(*record[1:]))))
         for records in threads.groups():
             yield _thread([(line, Mail(*fields)) for line, *fields in records], default_key)
-    if damage is not None:
-        raise damage
 
 
 def _id(line: int, mail: Mail) -> str:

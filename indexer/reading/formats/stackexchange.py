@@ -3,11 +3,13 @@
 Its rows (`<posts><row .../>...</posts>`) are read one at a time.
 """
 
+import logging
 import re
 from collections.abc import Iterator
-from itertools import chain
+from html.entities import html5
 from typing import NamedTuple, NoReturn
 from xml.parsers import expat
+from xml.parsers.expat import errors
 
 from moverank.indexer.documents import Document, Value
 from moverank.indexer.files.gzip_limit import DAMAGED
@@ -15,23 +17,37 @@ from moverank.indexer.reading import streams
 from moverank.indexer.reading.formats.dates import date_of_text
 from moverank.indexer.reading.formats.html import text_of_html
 from moverank.indexer.reading.formats.threads import Comment, thread_parts
-from moverank.indexer.reading.records import BadRecord, ReadResult, one_line
+from moverank.indexer.reading.records import BadRecord, ReadResult, log_left_out, one_line
+from moverank.indexer.reading.source_faults import ended_by
 from moverank.indexer.reading.spill import Spill
 from moverank.indexer.reading.streams import Stream
 
 XmlRow = dict[str, str]
 
+_log = logging.getLogger("moverank")
 
-class _Handlers:
-    """Callbacks of the parser: they collect rows, and reject another root element and a DTD."""
+
+class _Rows:
+    """Parses rows one by one, and goes on after one that is not XML; rejects another root element and a DTD."""
 
     def __init__(self, root: str, encoding: str | None) -> None:
-        self.rows: list[tuple[int, XmlRow]] = []
-        self._root = root
+        self._root, self._encoding = root, encoding
+        self._row: XmlRow | None = None
         self._inside = False
-        self.parser = expat.ParserCreate(encoding)
-        self.parser.StartElementHandler = self._start
-        self.parser.StartDoctypeDeclHandler = self._refuse_dtd
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin with a new parser, within the root element after a fault."""
+        self._parser = expat.ParserCreate(self._encoding)
+        self._parser.StartElementHandler = self._start
+        self._parser.StartDoctypeDeclHandler = self._refuse_dtd
+        self._parser.XmlDeclHandler = self._declared
+        head = f"<{self._root}>".encode() if self._inside else b""
+        self._parser.Parse(head, False)
+        self._fed = len(head)
+
+    def _declared(self, _version: str, encoding: str | None, _standalone: int) -> None:
+        self._encoding = self._encoding or encoding
 
     def _start(self, name: str, attributes: XmlRow) -> None:
         if not self._inside and name != self._root:
@@ -39,36 +55,142 @@ class _Handlers:
             raise BadRecord(f"the file holds <{name}>, not <{self._root}>: {hint}")
         self._inside = True
         if name == "row":
-            self.rows.append((self.parser.CurrentLineNumber, attributes))
+            self._row = attributes
 
     def _refuse_dtd(self, *_: object) -> NoReturn:
         raise BadRecord("the file has a DTD, which is not safe to read: take the line <!DOCTYPE ...> out")
+
+    def parsed(self, data: bytes, *, last: bool) -> "_Parsed":
+        """Parse the bytes from one `<row` to the next, or before the first."""
+        self._row = None
+        try:
+            self._parser.Parse(data, last)
+        except BadRecord as bad:
+            bad.ends = True
+            return _Parsed(None, bad, data.count(b"\n", 0, self._parser.CurrentByteIndex - self._fed))
+        except expat.ExpatError as error:
+            return self._broken(data, expat.ErrorString(error.code), last=last)
+        self._fed += len(data)
+        return _Parsed(self._row)
+
+    def _broken(self, data: bytes, fault: str, *, last: bool) -> "_Parsed":
+        """Return what is read of bytes with a fault: the row, if it is one with its characters replaced."""
+        row, place = self._row, self._parser.ErrorByteIndex - self._fed
+        bad = BadRecord(f"broken XML at column {place - data.rfind(NEWLINE, 0, place)}: {fault}", part=True)
+        bad.ends = not self._inside or (last and fault in _CUT)
+        if not bad.ends:
+            self._begin()
+            bad.key = _thread_key(data)
+            if row is None and self._encoding in (None, "utf-8", "UTF-8") and self._parses(_repaired(data), last=last):
+                return _Parsed(self._row, repaired=True)
+        return _Parsed(row, bad, data.count(NEWLINE, 0, place))
+
+    def _parses(self, data: bytes, *, last: bool) -> bool:
+        """Return whether bytes are a row."""
+        try:
+            self._parser.Parse(data, last)
+        except (expat.ExpatError, BadRecord):
+            self._begin()
+            return False
+        self._fed += len(data)
+        return self._row is not None
+
+
+class _Parsed(NamedTuple):
+    """A row, and a fault with the number of line ends before it; `repaired`: characters of the row were replaced."""
+
+    row: XmlRow | None
+    fault: BadRecord | None = None
+    lines: int = 0
+    repaired: bool = False
+
+
+NEWLINE = b"\n"
+_REFERENCE = re.compile(r"&(?:#(?:x([0-9a-fA-F]{1,7})|(\d{1,7}));|([A-Za-z][A-Za-z0-9]{1,30});)?")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_XML_NAMES = frozenset({"amp", "apos", "gt", "lt", "quot"})
+
+
+def _repaired(data: bytes) -> bytes:
+    """Return a row in which bytes, characters and ampersands that XML does not allow are replaced."""
+    text = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", data.decode("utf-8", "replace"))
+    return _REFERENCE.sub(_allowed, text).encode()
+
+
+def _allowed(reference: re.Match[str]) -> str:
+    """Return a reference as XML allows it: one of HTML as its character."""
+    hexadecimal, decimal, name = reference.groups()
+    if name:
+        known = name in _XML_NAMES or f"{name};" not in html5
+        return (reference[0] if name in _XML_NAMES else f"&amp;{name};") if known else html5[f"{name};"]
+    if not (hexadecimal or decimal):
+        return "&amp;"
+    code = int(hexadecimal, 16) if hexadecimal else int(decimal)
+    allowed = code in (9, 10, 13) or 0x20 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or 0x10000 <= code < 0x110000
+    return reference[0] if allowed else "\N{REPLACEMENT CHARACTER}"
+
+
+_CUT = (errors.XML_ERROR_NO_ELEMENTS, errors.XML_ERROR_UNCLOSED_TOKEN, errors.XML_ERROR_PARTIAL_CHAR)
+"""Errors at the end of a file that is cut off."""
+_PARENT, _OWN = (
+    re.compile(rb"\sParentId\s*=\s*[\"'](-?\d{1,18})[\"']"),
+    re.compile(rb"\sId\s*=\s*[\"'](-?\d{1,18})[\"']"),
+)
+
+
+def _thread_key(data: bytes) -> str | None:
+    """Return the key of the thread that a broken row belongs to, if its attributes tell."""
+    found = _PARENT.search(data) or (_OWN.search(data) if b'PostTypeId="1"' in data else None)
+    return found[1].decode() if found and data.startswith(_ROW) else None
 
 
 def read_rows(stream: Stream, root: str) -> Iterator[tuple[int, XmlRow | BadRecord]]:
     """Yield the line and the attributes of each row of the table `root`.
 
-    Broken XML ends the rows with a `BadRecord`, and so does a DTD: no data dump needs one, and its entities can exhaust
-    memory.
+    Characters that XML does not allow are replaced, and the log names the first row with some. A row that is not XML is
+    a `BadRecord`, and reading goes on at the next `<row`. A DTD ends it: no data dump needs one, and its entities can
+    exhaust memory.
     """
-    handlers = _Handlers(root, "utf-8" if stream.recoded else None)
-    parser, fed, bad = handlers.parser, 0, None
-    for chunk in chain(stream.chunks(), [b""]):
-        try:
-            parser.Parse(chunk, not chunk)
-        except BadRecord as error:
-            bad = error
-        except expat.ExpatError as error:
-            bad = BadRecord(f"broken XML at column {error.offset + 1}: {expat.ErrorString(error.code)}")
-        fed += len(chunk)
-        if fed - parser.CurrentByteIndex > streams.LIMIT:
-            bad = BadRecord(f"the row is longer than {streams.LIMIT:,} bytes: split it")
-        yield from handlers.rows
-        handlers.rows.clear()
-        stream.line = parser.CurrentLineNumber
-        if bad is not None:
-            yield stream.line, bad
-            return
+    rows, line, repaired = _Rows(root, "utf-8" if stream.recoded else None), 1, list[int]()
+    for data, last in _pieces(stream):
+        stream.line = line
+        if len(data) > streams.LIMIT:
+            yield line, BadRecord(f"the row is longer than {streams.LIMIT:,} bytes: split it", part=True)
+        else:
+            found = rows.parsed(data, last=last)
+            if found.repaired:
+                repaired.append(line)
+            if found.row is not None:
+                yield line, found.row
+            if found.fault is not None:
+                yield line + found.lines, found.fault
+                if found.fault.ends:
+                    break
+        line += data.count(NEWLINE)
+    if repaired:
+        more = f"of this row, and of {len(repaired) - 1:,} more," if len(repaired) > 1 else "of this row"
+        place = f"{stream.source.name}:{repaired[0]}"
+        _log.warning("%s: characters %s are not allowed in XML, and replaced", place, more)
+
+
+_ROW = b"<row"
+
+
+def _pieces(stream: Stream) -> Iterator[tuple[bytes, bool]]:
+    """Yield the bytes before the first `<row`, then those from each to the next; the flag: they are the last ones.
+
+    Of a piece over the limit, only the beginning is yielded.
+    """
+    held = b""
+    for chunk in stream.chunks():
+        start = max(0, len(held) - len(_ROW) + 1)
+        held += chunk
+        while (end := held.find(_ROW, max(1, start))) > 0:
+            yield held[:end], False
+            held, start = held[end:], 1
+        if len(held) > 2 * streams.LIMIT:
+            held = held[: streams.LIMIT + 1] + held[-len(_ROW) :]
+    yield held, True
 
 
 _QUESTION, _ANSWER = "1", "2"
@@ -96,24 +218,26 @@ def read_stackexchange(stream: Stream) -> Iterator[ReadResult]:
     Answers may be anywhere in the file, so all posts are written to temporary files as large as their texts; the order
     of the threads is unspecified.
     """
-    damage: Exception | None = None
+    deleted = 0
     with Spill() as spill:
         try:
             for line, row in read_rows(stream, "posts"):
+                if isinstance(row, dict) and row.get("DeletionDate"):
+                    deleted += 1
+                    continue
                 try:
                     post = row if isinstance(row, BadRecord) else _post(line, row)
                 except BadRecord as bad:
-                    post = bad
+                    bad.part, post = True, bad
                 if isinstance(post, BadRecord):
                     yield line, post
                 elif post is not None:
                     spill.add(post.question, post)
-        except DAMAGED as error:
-            damage = error
+        except (BadRecord, *DAMAGED) as error:
+            yield stream.line, ended_by(error)
+        log_left_out(stream.source.name, deleted)
         for posts in spill.groups():
             yield from _thread([_Post(*post) for post in posts])
-    if damage is not None:
-        raise damage
 
 
 def _thread(posts: list[_Post]) -> Iterator[ReadResult]:

@@ -1,6 +1,6 @@
 """Forum threads as JSON records, an opening post and its ranked comments, and the records that `export` writes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -118,9 +118,40 @@ def thread_parts(title: str, body: str, comments: Sequence[Comment]) -> tuple[Pa
     return (*opening, *sorted(ranked, key=lambda part: part.rank))
 
 
+_REPLIES = ("replies", "children", "comments")
+"""Fields of a post that may hold posts below it."""
+_DELETED = frozenset({"[deleted]", "[removed]"})
+
+
 def _comments(value: object, name: str, text_field: str | None) -> list[Comment]:
+    """Return the posts in a list, each before those below it."""
     comments = checked(LIST, value, repr(name)) or []
-    return [_comment(f"comment {number}", comment, text_field) for number, comment in enumerate(comments, start=1)]
+    found = []
+    for where, comment in _nested(comments, "comment "):
+        one = _comment(where, comment, text_field)
+        if one.text.strip() not in _DELETED:
+            found.append(one)
+    return found
+
+
+def _nested(comments: list[Any], where: str) -> Iterator[tuple[str, Any]]:
+    """Yield the posts in a list and in the lists of their fields, each with its place, such as `comment 2.1`."""
+    waiting = [(f"{where}{number}", comment) for number, comment in enumerate(comments, start=1)][::-1]
+    while waiting:
+        place, comment = waiting.pop()
+        yield place, comment
+        below = [comment[name] for name in _REPLIES if isinstance(comment.get(name), list)]
+        posts = [post for each in below for post in each if isinstance(post, dict)]
+        waiting += [(f"{place}.{number}", post) for number, post in enumerate(posts, start=1)][::-1]
+
+
+def deleted_comments(record: Record, fields: Fields = Fields()) -> int:  # noqa: B008 - frozen
+    """Return how many posts of a thread have no text but the note that it was deleted."""
+    comments = record.get(fields.comments or "comments")
+    posts = [post for post in comments if isinstance(post, dict)] if isinstance(comments, list) else []
+    return sum(
+        str(post.get(fields.text or "text", post.get("text"))).strip() in _DELETED for _, post in _nested(posts, "")
+    )
 
 
 def _comment(where: str, value: object, text_field: str | None) -> Comment:

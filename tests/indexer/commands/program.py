@@ -15,7 +15,7 @@ import typer.main
 from moverank import cli
 
 WORDS = "cat dog bird fish train bus car plane apple bread cheese wine red green blue river".split()  # noqa: SIM905 - read as a line
-CHANGES = ["added", "updated", "removed", "unchanged", "wordless", "rejected", "kept", "duplicates"]
+CHANGES = ["added", "updated", "removed", "unchanged", "wordless", "rejected", "kept", "unread", "duplicates"]
 CHANGES += ["revision", "coverage", "trained_seconds", "events"]
 GOOD = '{"id": "good", "text": "cat dog"}\n'
 

@@ -128,5 +128,23 @@ def test_a_topic_of_which_posts_are_missing_is_noticed_once(
     threads(write("t.json", json.dumps([TOPIC, part | {"id": 8}, part | {"id": 9}])))
     assert caplog.messages == [
         "t.json: the topic 8 has 2 of its 200 posts here, and others may lack some, too: "
-        "/t/ID.json?print=true answers with more"
+        "/t/ID.json?print=true answers with more",
+        "t.json: 1 deleted post is left out",
     ]
+
+
+def test_posts_that_are_not_for_readers_and_quotations_are_left_out(
+    write: Write, threads: Read, caplog: pytest.LogCaptureFixture
+) -> None:
+    quotation = '<aside class="quote" data-post="1"><div>ann:</div><blockquote><p>Hot?</p></blockquote></aside>'
+    posts = [
+        {"post_number": 1, "cooked": "<p>Hot?</p>"},
+        {"post_number": 2, "cooked": f"{quotation}<p>Yes.</p><blockquote>the manual</blockquote>"},
+        {"post_number": 3, "cooked": "<p>for staff</p>", "post_type": 4},
+        {"post_number": 4, "cooked": "<p>moved</p>", "post_type": 2},
+        {"post_number": 5, "cooked": "<p>closed</p>", "post_type": 3},
+        {"post_number": 6, "cooked": "<p>(deleted)</p>", "user_deleted": True},
+    ]
+    (found,), _ = threads(write("t.json", json.dumps({"id": 1, "title": "Plug", "post_stream": {"posts": posts}})))
+    assert [part.text for part in found.parts] == ["Hot?", "Yes.\nthe manual"]
+    assert caplog.messages == ["t.json: 3 deleted posts are left out"]

@@ -100,3 +100,15 @@ def test_an_empty_maildir_is_an_empty_directory(tmp_path: Path, documents: Read,
     for read in (documents, threads):
         with pytest.raises(ReadError, match="there is no file in this directory"):
             read(str(tmp_path))
+
+
+def test_messages_in_the_trash_and_drafts_are_left_out(
+    maildir: mailbox.Maildir, documents: Read, caplog: pytest.LogCaptureFixture
+) -> None:
+    for flags in ("T", "DS", "RT"):
+        mail = mailbox.MaildirMessage(message(flags, "not to be read"))
+        mail.set_flags(flags)
+        maildir.add(mail)
+    found, _ = documents("mail")
+    assert sorted(each.key for each in found) == ["a", "b", "c"]
+    assert caplog.messages == ["mail: 3 trashed or unsent messages are left out"]

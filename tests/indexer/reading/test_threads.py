@@ -166,3 +166,30 @@ def test_a_file_that_holds_no_threads(write: Write, threads: Read) -> None:
     good, bad = threads("d")
     assert len(good) == 1
     assert str(bad[0]).startswith("d/readme: it does not look like threads")
+
+
+def test_posts_below_posts_are_posts_in_their_order() -> None:
+    third = {"text": "third", "children": [{"text": "fourth", "comments": [{"text": "fifth"}]}]}
+    record = {"title": "t", "comments": [{"text": "first", "replies": [{"text": "second"}, third]}, {"text": "last"}]}
+    texts = ["first", "second", "third", "fourth", "fifth", "last"]
+    assert [part.text for part in thread_of(record, "k").parts] == texts
+    deep: dict[str, object] = {"text": "end"}
+    for _ in range(3000):
+        deep = {"text": "x", "replies": [deep]}
+    assert len(thread_of({"comments": [deep]}, "k").parts) == 3001
+    with pytest.raises(BadRecord, match=r"comment 1\.1 has no field 'text'"):
+        thread_of({"title": "t", "comments": [{"text": "a", "replies": [{"txt": "b"}]}]}, "k")
+
+
+def test_deleted_posts_are_left_out_and_counted(write: Write, threads: Read, caplog: pytest.LogCaptureFixture) -> None:
+    posts = [{"text": "[deleted]", "replies": [{"text": "yes"}, {"text": " [removed]"}]}]
+    (found,), _ = threads(write("a.jsonl", json.dumps({"id": "1", "title": "hot?", "comments": posts})))
+    assert [part.text for part in found.parts] == ["yes"]
+    assert caplog.messages == ["a.jsonl: 2 deleted posts are left out"]
+
+
+def test_quotations_of_other_posts_are_left_out_of_replies(write: Write, threads: Read) -> None:
+    quoted = "<blockquote><div><cite>ann wrote:</cite>Is it hot?</div></blockquote>Yes."
+    posts = [{"text": quoted}, {"text": "<p>No.</p><blockquote>It is, says the manual.</blockquote>"}]
+    (found,), _ = threads(write("a.jsonl", json.dumps({"title": "t", "body": "<p>Is it hot?</p>", "comments": posts})))
+    assert [part.text for part in found.parts] == ["Is it hot?", "Yes.", "No.\nIt is, says the manual."]
