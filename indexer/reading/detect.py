@@ -31,6 +31,8 @@ _NO_TEXTS = {
     b"{\\rtf": "an RTF file",
     b"PK\x03\x04": "a zip archive or an office document",
 }
+_ARCHIVES = {b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"7z\xbc\xaf": "7z", b"\x28\xb5\x2f\xfd": "zstd"}
+"""The first bytes of archives, which may have the name of what is in them."""
 """The first bytes of binary formats whose files may lack NUL bytes."""
 _CONVERT = "extract its text by --pre COMMAND"
 
@@ -49,6 +51,7 @@ def document_format(source: Source, head: bytes) -> str:
     """
     extension = _extension(source)
     if extension in _DOCUMENTS:
+        _refuse_archive(head)
         return _DOCUMENTS[extension]
     kind = next((kind for start, kind in _NO_TEXTS.items() if head.startswith(start)), None)
     if kind:
@@ -69,9 +72,16 @@ def document_format(source: Source, head: bytes) -> str:
     return "lines" if source.name == STDIN else "text"
 
 
+def _refuse_archive(head: bytes) -> None:
+    kind = next((kind for start, kind in _ARCHIVES.items() if head.startswith(start)), None)
+    if kind and (kind != "bzip2" or head[4:10] == b"1AY&SY"):
+        raise BadRecord(f"it is a {kind} archive: unpack it, and give what is inside")
+
+
 def thread_format(source: Source, head: bytes) -> str:
     """Return the format of the threads in `source`, whose first bytes are `head`; raises `BadRecord` if it has none."""
     extension = _extension(source)
+    _refuse_archive(head)
     if extension in _THREADS:
         return _THREADS[extension]
     if b"\0" in head:

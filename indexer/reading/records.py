@@ -48,6 +48,7 @@ Build = Callable[[Record, str], Document]
 KEY_FIELDS = ("id", "key", "_id", "docid", "doc_id", "docno")
 TITLE_FIELDS = ("title", "subject", "headline")
 TEXT_FIELDS = ("text", "body", "content", "contents", "abstract")
+TEXT_NAMES = frozenset(TEXT_FIELDS)
 LABEL_FIELDS = ("label", "class", "category")
 VECTOR_FIELD = "vector"
 
@@ -86,6 +87,7 @@ def document_of(record: Record, default_key: str, fields: Fields, *, any_case: b
         label = choose_field(record, fields.label, LABEL_FIELDS, lower_case)
         vector = choose_field(record, None, (VECTOR_FIELD,), lower_case)
         if text is None:
+            _refuse_wrapped(record)
             usual = ", ".join(TEXT_FIELDS)
             raise BadRecord(
                 f"there is no field for the text ({usual}): {field_names(record)}; --text-field names another"
@@ -100,6 +102,18 @@ def document_of(record: Record, default_key: str, fields: Fields, *, any_case: b
             metadata_of(record, (key_field, title, text, label, vector)),
             vector=vector_of(record, vector),
         )
+
+
+_BULK = frozenset({"index", "create", "update", "delete"})
+
+
+def _refuse_wrapped(record: Record) -> None:
+    """Raise BadRecord for a record that holds others, and for one that is an instruction to a search engine."""
+    if len(record) == 1 and not _BULK.isdisjoint(record) and isinstance(next(iter(record.values())), dict):
+        raise BadRecord("it is an instruction of a bulk file, and no text: keep the lines with texts alone")
+    for name, value in record.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict) and not TEXT_NAMES.isdisjoint(value[0]):
+            raise BadRecord(f"its records are in its field {name!r}: take them out, as `jq -c '.{name}[]'` does")
 
 
 def with_key(record: Record, key: str) -> Record:

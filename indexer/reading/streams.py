@@ -175,7 +175,7 @@ def decode(data: bytes) -> str:
 
 @contextmanager
 def open_source(source: Source, meter: Meter | None = None) -> Iterator[Stream]:
-    """Open `source`, decompressed if its first bytes or its name indicate gzip; raises `OSError` if it is unreadable.
+    """Open `source`, decompressed if its first bytes are those of gzip; raises `OSError` if it is unreadable.
 
     `meter` counts the bytes as stored on disk.
     """
@@ -188,9 +188,7 @@ def open_source(source: Source, meter: Meter | None = None) -> Iterator[Stream]:
         # Standard input may have been replaced by a binary stream without read1.
         read = file.read1 if hasattr(file, "read1") else file.read
         data = io.BufferedReader(_FullReads(read, meter.add), _BUFFER)
-        head = data.peek(1)
-        zipped = is_gzip(head) or (head and source.name.endswith(".gz"))
-        yield Stream(source, Unzipped(data.read).read if zipped else data.read1)
+        yield Stream(source, Unzipped(data.read).read if is_gzip(data.peek(1)) else data.read1)
     finally:
         if source.name != STDIN:
             file.close()

@@ -46,6 +46,10 @@ def encoder_distances(view: View, query: Query, choice: EncoderChoice) -> Distan
     return view.computed.get(key, lambda: _fitted(view, *key)).distances(query.words)
 
 
+_ROUNDING = 1e-12
+"""The error of a cosine, at most: that of a text with itself is 1."""
+
+
 def cosine_distances(view: View, query: Query) -> Distances:
     """Return 1 minus the cosine between the centroids of the query's bag and of documents' bags.
 
@@ -68,7 +72,7 @@ def cosine_distances(view: View, query: Query) -> Distances:
         lengths = every_length[rows] * length
         cosines = np.divide(products, lengths, out=np.zeros(len(bags)), where=lengths > 0)
         ids.append(part.segment.ids[rows])
-        distances.append(np.maximum(1.0 - cosines, 0.0))
+        distances.append(np.where(cosines > 1.0 - _ROUNDING, 0.0, 1.0 - cosines))
     every = np.concatenate(ids)
     order = np.argsort(every, kind="stable")
     return every[order], np.concatenate(distances)[order]

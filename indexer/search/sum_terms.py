@@ -33,6 +33,10 @@ _LEAST = 1e-10
 """The cost of the largest score: only copies of the query cost 0, so they come first."""
 
 
+_NEAR = 0.25
+"""The distance of a near copy of the query, as a share of the largest in the sample: medians are above it otherwise."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TermStatistics:
     """The statistics of documents' values that set the scale of a term; smaller values are better."""
@@ -59,9 +63,16 @@ class TermStatistics:
 
     @property
     def median(self) -> float:
-        """Return the median of the sample, rounded to three digits: it is a unit, no bound; 1 if it is 0."""
-        typical = float(f"{np.median(self.sampled[:, 1]):.3g}") if len(self.sampled) else 0.0
-        return typical if typical > 0 else 1.0
+        """Return the median of the sample, rounded to three digits: it is a unit, no bound; 1 if it is 0.
+
+        If most of the sample are copies and near copies of the query, it is that of the others.
+        """
+        values = self.sampled[:, 1]
+        far = _NEAR * values.max(initial=0.0)
+        typical = float(np.median(values)) if len(values) else 0.0
+        if typical < far:
+            typical = float(np.median(values[values >= far]))
+        return float(f"{typical:.3g}") or 1.0
 
     def shares(self, values: _Floats, equal: float) -> _Floats:
         """Return the positions (n,) of values in the range, from 0 to 1; `equal` if the range is one value."""

@@ -13,11 +13,19 @@ from moverank.indexer.reading.streams import Stream
 def read_table(stream: Stream, build: Build, delimiter: str | None = None) -> Iterator[ReadResult]:
     """Read one record per row of `stream`, with the field names of the header; quoted fields may hold line ends.
 
-    `build` makes a document of a record. The default `delimiter` is the most frequent one in the header: comma,
-    semicolon or tab. Columns without a name are ignored. The key of a row without one is `<file>:<line>`, with the line
-    at which the row starts.
+    `build` makes a document of a record. The default `delimiter` is the one that the line `sep=;` before the header
+    names, or the most frequent one in the header: comma, semicolon or tab. A backslash before a quotation mark escapes
+    it in files without doubled ones. Columns without a name are ignored. The key of a row without one is
+    `<file>:<line>`, with the line at which the row starts.
     """
-    rows = csv.reader(_Lines(stream.texts()), delimiter=delimiter or _delimiter(stream.head()), strict=True)
+    head = stream.head()
+    texts = stream.texts()
+    named = _NAMED.match(head)
+    if named:
+        next(texts)
+    escape = "\\" if _ESCAPED.search(head) and b'""' not in head else None
+    separator = named[1].decode() if named else delimiter or _delimiter(head)
+    rows = csv.reader(_Lines(texts), delimiter=separator, escapechar=escape, doublequote=not escape, strict=True)
     header: list[str] | None = None
     while True:
         line = stream.line + 1
@@ -65,6 +73,12 @@ class _Lines:
         if isinstance(text, BadRecord):
             raise text
         return text
+
+
+_ESCAPED = re.compile(rb'\\"(?![,;\t\r\n]|\Z)')
+"""A quotation mark after a backslash that does not end a field."""
+_NAMED = re.compile(rb'"?sep=([ -~\t])"?\r?\n', re.IGNORECASE)
+"""The line in which spreadsheets name the delimiter."""
 
 
 def _delimiter(head: bytes) -> str:

@@ -5,8 +5,9 @@ The front matter of Markdown is metadata in YAML (between lines `---`) or TOML (
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date
+from functools import partial
 from typing import Any
 
 from moverank.indexer.documents import Document, Metadata, begins_with_title
@@ -46,6 +47,32 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     return {}, text
 
 
+_YAML_SCALARS = (
+    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("int", r"[-+]?[0-9]+", "-+0123456789"),
+    (
+        "float",
+        r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+        "-+.0123456789",
+    ),
+    (
+        "timestamp",
+        r"\d{4}-\d\d-\d\d(?:(?:[Tt]|[ \t]+)\d{1,2}:\d\d:\d\d(?:\.\d*)?(?:[ \t]*(?:Z|[-+]\d\d?(?::\d\d)?))?)?",
+        "0123456789",
+    ),
+)
+"""The scalars of YAML 1.2 that are no texts, and dates: `no`, `1_000` and `12:30:45` are texts."""
+
+
+def _number(kind: Callable[[str], int | float], _loader: object, node: Any) -> int | float | str:
+    """Return a number, or a text if the number is written otherwise: `1.10` may be a version, `007` a name."""
+    if node.value[-1].isalpha():  # infinite, or no number
+        return float(node.value.replace(".", ""))
+    value = kind(node.value)
+    return value if str(value) == node.value.removeprefix("+") else str(node.value)
+
+
 def _yaml(text: str) -> Any:
     import yaml  # here, because few texts have front matter
 
@@ -57,6 +84,11 @@ def _yaml(text: str) -> Any:
                 raise BadRecord("its front matter has a YAML alias (*name): write the value itself")
             return super().compose_node(parent, index)
 
+    Loader.yaml_implicit_resolvers = {}
+    for tag, pattern, first in _YAML_SCALARS:
+        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(rf"(?:{pattern})\Z"), list(first))
+    for kind, number in (("int", int), ("float", float)):
+        Loader.add_constructor(f"tag:yaml.org,2002:{kind}", partial(_number, number))
     try:
         return yaml.load(text, Loader)  # noqa: S506 - it is a SafeLoader
     except yaml.MarkedYAMLError as error:

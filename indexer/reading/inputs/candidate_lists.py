@@ -86,8 +86,8 @@ def read_candidate_lists(path: str, markup: Markup | None = None) -> Iterator[Ca
 
     A file is JSONL if its first good line begins with a brace; any other file is a TREC run: `query Q0 document rank
     score name`, with the lines of a query together. A bad line is yielded as a problem; in a run, after the query
-    before it. Raises ReadError, which names the file and the line, for a file that cannot be read, is empty or has no
-    good line, and for a run that is not sorted by query.
+    before it. A run that is not sorted by query ends with a problem. Raises ReadError, which names the file and the
+    line, for a file that cannot be read, is empty or has no good line.
 
     `markup`: whether HTML is removed from the texts of candidates; by default, it is removed, and a note logged, from
     the line on where the candidates so far show that they are HTML.
@@ -153,7 +153,9 @@ def _read_run(path: str, lines: Lines) -> Iterator[CandidateList]:
     for query, group in groupby(_good_lines(path, lines, bad), key=lambda line: line.query):
         found = list(group)
         if query in seen:
-            raise ReadError(f"{path}:{found[0].number}: lines of {query!r} are not together: sort the run by query")
+            problem = f"lines of {query!r} are not together, and the rest is not read: sort the run by query"
+            yield CandidateList(f"{path}:{found[0].number}", problem=problem)
+            return
         seen.add(query)
         yield CandidateList(query, tuple(line.key for line in found), tuple(line.score for line in found))
         yield from bad

@@ -1,12 +1,19 @@
 """The format of a file of word vectors, detected by its content, not by its name."""
 
 import re
+from codecs import BOM_UTF8
 from pathlib import Path
 
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.options import Progress
 from moverank.indexer.vectors.formats.fasttext import MAGIC, read_fasttext
-from moverank.indexer.vectors.formats.text_vectors import MAX_LINE, numbers_at_end, read_text_vectors
+from moverank.indexer.vectors.formats.text_vectors import (
+    MAX_LINE,
+    is_aligned,
+    numbers_at_end,
+    read_text_vectors,
+    with_single_spaces,
+)
 from moverank.indexer.vectors.formats.word2vec import MAX_DIM, VectorTable, read_binary
 from moverank.indexer.vectors.vector_file import VectorFile
 
@@ -30,6 +37,9 @@ def read_vector_rows(source: VectorFile, directory: Path, progress: Progress) ->
     fastText's binary rows are first copied to `directory`, and `progress` is called for each block.
     """
     head = source.peek(_SAMPLE)
+    if head.startswith(BOM_UTF8):
+        source.read(len(BOM_UTF8))
+        head = head.removeprefix(BOM_UTF8)
     if not head.strip():
         raise VectorsError(f"{source.path} is empty: it holds no word vectors")
     if head.startswith(MAGIC):
@@ -39,10 +49,11 @@ def read_vector_rows(source: VectorFile, directory: Path, progress: Progress) ->
     header = _HEADER.match(head)
     if header:
         return _read_with_header(source, header, head[header.end() :])
-    dim = numbers_at_end(_first_line(source, head))
+    line = _first_line(source, head)
+    dim = numbers_at_end(with_single_spaces(line))
     if not dim:
         raise VectorsError(f"{source.path} is no file of word vectors: {_KNOWN}")
-    return read_text_vectors(source, None, dim)
+    return read_text_vectors(source, None, dim, aligned=is_aligned(line))
 
 
 def _read_with_header(source: VectorFile, header: re.Match[bytes], sample: bytes) -> VectorTable:
@@ -57,13 +68,16 @@ def _read_with_header(source: VectorFile, header: re.Match[bytes], sample: bytes
             f"but the file has {source.size}: it is cut short or its header is wrong"
         )
     source.read(header.end())
-    return read_binary(source, count, dim) if binary else read_text_vectors(source, count, dim)
+    if binary:
+        return read_binary(source, count, dim)
+    line = sample.partition(b"\n")[0]
+    return read_text_vectors(source, count, dim, aligned=is_aligned(line) and numbers_at_end(line) != dim)
 
 
 def _is_binary(source: VectorFile, sample: bytes, dim: int) -> bool:
     """Return whether the numbers are float32: if the first row does not parse as text, by name or control bytes."""
     line, newline, _ = sample.partition(b"\n")
-    if (newline or len(sample) < _SAMPLE // 2) and numbers_at_end(line) >= dim:
+    if (newline or len(sample) < _SAMPLE // 2) and numbers_at_end(with_single_spaces(line)) >= dim:
         return False
     return source.suffix == ".bin" or _CONTROL.search(sample) is not None
 

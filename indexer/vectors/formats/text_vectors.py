@@ -27,20 +27,35 @@ def numbers_at_end(line: bytes) -> int:
     return len(fields)
 
 
-def read_text_vectors(source: VectorFile, count: int | None, dim: int) -> VectorTable:
+_BLANKS = re.compile(rb"[ \t]+(?=[-+.\d]|nan\b|inf)", re.IGNORECASE)
+
+
+def is_aligned(line: bytes) -> bool:
+    """Return whether the fields of a line are separated by tabs, or by several spaces."""
+    return b"\t" in line or b"  " in line.strip()
+
+
+def with_single_spaces(line: bytes) -> bytes:
+    """Return a line with one space before each number."""
+    return _BLANKS.sub(b" ", line) if is_aligned(line) else line
+
+
+def read_text_vectors(source: VectorFile, count: int | None, dim: int, *, aligned: bool = False) -> VectorTable:
     """Read the `count` lines of `source` after the header, or all lines without one (None). Raises VectorsError.
 
     The last `dim` fields of a line are the vector, so a word may contain spaces, as in GloVe's 840B. Only space and
-    newline separate fields: words may contain other white space.
+    newline separate fields: words may contain other white space; if the first line is `aligned`, tabs and several
+    spaces separate numbers, too.
     """
     if count is None:
-        return VectorTable("GloVe text", dim, None, line_label(0), _chunks(source, None, dim))
-    return VectorTable("word2vec text", dim, count, line_label(1), _chunks(source, count, dim))
+        return VectorTable("GloVe text", dim, None, line_label(0), _chunks(source, None, dim, aligned=aligned))
+    return VectorTable("word2vec text", dim, count, line_label(1), _chunks(source, count, dim, aligned=aligned))
 
 
-def _chunks(source: VectorFile, count: int | None, dim: int) -> Iterator[Chunk]:
+def _chunks(source: VectorFile, count: int | None, dim: int, *, aligned: bool) -> Iterator[Chunk]:
     done, row_label = 0, line_label(0 if count is None else 1)
-    for lines in _blocks(source):
+    for block in _blocks(source):
+        lines = list(map(with_single_spaces, block)) if aligned else block
         labels = [f"{source.path}, {row_label(done + i)}" for i in range(len(lines))]
         if count is not None and done + len(lines) > count:
             raise VectorsError(

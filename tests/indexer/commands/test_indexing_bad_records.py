@@ -70,7 +70,8 @@ def test_the_good_records_of_a_bad_file_are_indexed(
         ),
         ("latin.txt", b"caf\xe9", "latin.txt: byte 4 of the file, in line 1, is not UTF-8"),
         ("empty.txt", b"", "empty.txt: there is no text"),
-        ("plain.jsonl.gz", GOOD.encode(), "plain.jsonl.gz: from here on the gzip data are damaged"),
+        ("zip.jsonl", b"PK\x03\x04\x14\0", "zip.jsonl: it is a zip archive: unpack it, and give what is inside"),
+        ("bz.csv", b"BZh91AY&SYx", "bz.csv: it is a bzip2 archive: unpack it, and give what is inside"),
         ("header.csv", b"id,id\n1,2\n", "header.csv:1: the header names 'id' twice"),
     ],
 )

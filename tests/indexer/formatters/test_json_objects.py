@@ -17,6 +17,7 @@ def test_changes_have_the_public_keys() -> None:
         "wordless": 0,
         "rejected": 0,
         "kept": 0,
+        "unread": 0,
         "duplicates": 0,
         "revision": 3,
         "coverage": None,

@@ -131,3 +131,18 @@ def test_a_missing_column_is_reported_once(write: Write, documents: Read, field:
     assert str(rejection).startswith("a.csv:1: there is no field ")
     assert "the record has 'id', 'note'" in rejection.reason
     assert field or rejection.reason.endswith("--text-field names another")
+
+
+@pytest.mark.parametrize("first", ["sep=;\n", '"sep=;"\r\n', "SEP=;\n"])
+def test_a_spreadsheet_names_its_delimiter(write: Write, documents: Read, first: str) -> None:
+    found, bad = documents(write("a.csv", f"{first}id;text,more\n1;hot, hot\n"), fields=Fields(text="text,more"))
+    assert not bad
+    assert [(each.key, each.parts[0].text) for each in found] == [("1", "hot, hot")]
+
+
+def test_a_backslash_escapes_quotation_marks_where_none_is_doubled(write: Write, documents: Read) -> None:
+    found, bad = documents(write("a.csv", 'id,text\n1,"a \\"hot, red\\" plug"\n2,"b"\n3,"c\nd"\n'))
+    assert not bad
+    assert [each.parts[0].text for each in found] == ['a "hot, red" plug', "b", "c\nd"]
+    (found_,), _ = documents(write("b.csv", 'id,text\n1,"a ""hot\\"" plug"\n'))
+    assert found_.parts[0].text == 'a "hot\\" plug'

@@ -90,3 +90,25 @@ def test_a_named_field_that_no_record_has(write: Write, documents: Read) -> None
     assert [str(rejection) for rejection in bad] == [
         f"a.jsonl:{line}: there is no field 'words': the record has 'id', 'text'" for line in (1, 2)
     ]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ('{"index": {"_id": "1"}}\n', "an instruction of a bulk file, and no text: keep the lines with texts alone"),
+        (
+            '{"data": [{"id": "1", "text": "hot"}]}\n',
+            "its records are in its field 'data': take them out, as `jq -c '.data[]'`",
+        ),
+    ],
+)
+def test_records_within_others_have_their_remedy(write: Write, documents: Read, content: str, reason: str) -> None:
+    found, (rejection,) = documents(write("a.json", content))
+    assert not found
+    assert reason in rejection.reason
+
+
+def test_a_plain_file_with_the_name_of_gzip_is_read(write: Write, documents: Read) -> None:
+    (found,), bad = documents(write("a.jsonl.gz", '{"id": "1", "text": "hot"}\n'))
+    assert not bad
+    assert found.key == "1"

@@ -121,4 +121,13 @@ def test_values_may_be_nested(write: Write, documents: Read, value: str, expecte
 
 def test_names_are_strings() -> None:
     front: tuple[dict[str, Any], str] = split_front_matter("---\n7: x\nyes: y\n2021-03-05: z\n---\n")
-    assert front == ({"7": "x", "True": "y", "2021-03-05": "z"}, "")
+    assert front == ({"7": "x", "yes": "y", "2021-03-05": "z"}, "")
+
+
+def test_front_matter_is_yaml_1_2(write: Write, documents: Read) -> None:
+    front = "author: no\nn: 1_000\nt: 12:30:45\no: 0o14\nv: 1.10\ni: 7\nz: 007\nf: -2.5\nb: True\nd: 2021-03-05\ny: y\n"
+    (found,), _ = documents(write("a.md", f"---\n{front}---\ntext"))
+    assert found.metadata == {
+        "author": "no", "n": "1_000", "t": "12:30:45", "o": "0o14", "v": "1.10", "i": 7, "z": "007", "f": -2.5,
+        "b": True, "d": "2021-03-05", "y": "y",
+    }  # fmt: skip

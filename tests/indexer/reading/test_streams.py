@@ -63,13 +63,12 @@ def test_gzip_is_detected_by_its_first_bytes(write: Write, name: str) -> None:
         assert stream.whole() == b"one\ntwo\n"
 
 
-def test_a_gz_that_is_not_gzip_is_rejected_and_an_empty_one_is_empty(write: Write, documents: Read) -> None:
+def test_a_gz_that_is_not_gzip_is_read_and_an_empty_one_is_empty(write: Write, documents: Read) -> None:
     write("a.jsonl.gz", '{"id": 1, "text": "x"}')
     write("b.jsonl.gz", "")
     good, bad = documents("a.jsonl.gz", "b.jsonl.gz")
-    assert not good
-    assert "gzip data are damaged or cut short" in str(bad[0])
-    assert len(bad) == 1
+    assert [each.key for each in good] == ["1"]
+    assert not bad
 
 
 @pytest.mark.parametrize("keep", [20, 1000, 30_000, 60_000])

@@ -390,5 +390,21 @@ def test_the_score_of_a_sum_of_distances_is_that_of_the_distances(embedding: Emb
         assert hit.score == pytest.approx(1 / (1 + exact + 0.5 * dict(hit.parts)["cover"]))
 
 
+@pytest.mark.parametrize("rank", ["wmd+0.5*cover+2*bm25+cosine", "wmd:mu=5+cosine", "rwmd+cosine"])
+def test_units_are_those_of_the_candidates_that_are_no_copies_of_the_query(embedding: Embedding, rank: str) -> None:
+    draw, query = np.random.default_rng(7), "mains plug gets hot"
+    others = [" ".join(draw.choice(WORDS, draw.integers(3, 10))) for _ in range(10)]
+    frequencies = DocumentFrequencies(100, {word: 5 + 3 * i for i, word in enumerate(WORDS)}, 6.0)
+    reranker, found = Reranker(embedding, rank=rank, frequencies=frequencies), []
+    for copies in (11, 60):
+        hits = reranker.rank(query, [query] * copies + others).hits
+        assert {hit.candidate for hit in hits[:copies]} == set(range(copies))
+        own = [hit for hit in hits if (hit.candidate or 0) >= copies]
+        found.append({(hit.candidate or 0) - copies: hit.total for hit in own})
+        assert all(hit.score > 1e-2 for hit in own)
+    assert list(found[0]) == list(found[1])
+    assert found[0] == pytest.approx(found[1], rel=0.2)  # the sample, and what is rare, are others
+
+
 def _words(text: str) -> str:
     return " ".join(word for word in re.findall("[a-z]+", text.lower()) if word in WORDS)

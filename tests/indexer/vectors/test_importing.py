@@ -20,7 +20,7 @@ from moverank.indexer.vectors.open_vectors import open_vectors
 from moverank.rerank.words.embedding import Embedding
 
 # Words without the separators of the formats.
-PLAIN = st.text(st.characters(codec="utf-8", exclude_characters=" \n\r\0"), min_size=1, max_size=6)
+PLAIN = st.text(st.characters(codec="utf-8", exclude_characters=" \t\n\r\0"), min_size=1, max_size=6)
 ROWS = st.integers(1, 4).flatmap(
     lambda d: st.dictionaries(
         PLAIN,
@@ -94,6 +94,18 @@ def test_text_rows_are_read_back(tmp_path: Path, rows: dict[str, list[float]], h
     path = tmp_path / "v.txt"
     path.write_bytes(_text(rows, header=header, end=end))
     _same(import_vectors(str(path), tmp_path / "out"), list(rows), np.array(list(rows.values()), np.float32))
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("header", ["", "2 3\n"])
+@pytest.mark.parametrize(("after", "between"), [("\t", " "), ("\t", "\t"), ("  ", "  "), (" ", " ")])
+def test_a_byte_order_mark_and_other_blanks(tmp_path: Path, mark: str, header: str, after: str, between: str) -> None:
+    rows = [
+        f"{word}{after}{between.join(numbers)}\n" for word, numbers in (("ant", "123"), ("bee-7", ["4.5", "-6", ".5"]))
+    ]
+    (tmp_path / "v.txt").write_text(mark + header + "".join(rows))
+    import_vectors(str(tmp_path / "v.txt"), tmp_path / "imported")
+    _same(open_vectors(tmp_path / "imported"), ["ant", "bee-7"], np.array([[1, 2, 3], [4.5, -6, 0.5]], np.float32))
 
 
 def test_words_with_spaces_as_in_glove(tmp_path: Path) -> None:
