@@ -194,8 +194,9 @@ def _own_id(headers: Mapping[str, str]) -> str:
 
 def _references(headers: Mapping[str, str]) -> list[str]:
     """Return the ids of References, or else of In-Reply-To, without the addresses that are written among them."""
-    named = [headers.get(name, "") for name in ("from", "to", "cc", "reply-to", "sender")]
-    addresses = {address.lower() for _, address in getaddresses(named) if address}
+    named = [headers[name] for name in ("from", "to", "cc", "reply-to", "sender") if headers.get(name)]
+    # One by one: of several, Python 3.13 returns none if one is malformed.
+    addresses = {address.lower() for one in named for _, address in getaddresses([one]) if address}
     found = [id_ for _, id_ in _bracketed(_header(headers, "references"), addresses)]
     return found or _replied_to(_header(headers, "in-reply-to"), addresses)
 
