@@ -17,6 +17,7 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+from tests.indexer.server.forking import ForkedCommand
 from tests.waiting import HUNG, wait_until
 
 _READY = re.compile(r"serving at (http://\S+/)")
@@ -54,22 +55,35 @@ class RunningServer:
     """`moverank serve` with `arguments` in a process of its own, at a free port; `url` is its address.
 
     `program` is run instead of the command: it gets the arguments, and prints what the command prints. `python` is the
-    interpreter.
+    interpreter; without both, and unless it is to be `fresh`, the process is forked from one that has imported all.
     """
 
     def __init__(
-        self, *arguments: str | Path, log: Path, program: str | None = None, python: str = sys.executable
+        self,
+        *arguments: str | Path,
+        log: Path,
+        program: str | None = None,
+        python: str = sys.executable,
+        fresh: bool = False,
     ) -> None:
         self.log = log
+        self.process = self._started([*map(str, arguments)], program, python, fresh=fresh)
+        self.url = self._wait()
+
+    def _started(
+        self, arguments: list[str], program: str | None, python: str, *, fresh: bool
+    ) -> "ForkedCommand | subprocess.Popen[bytes]":
+        if program is None and python == sys.executable and not fresh:
+            self.log.write_bytes(b"")
+            return ForkedCommand(["serve", "--port", "0", *arguments], self.log)
         own = ["-m", "moverank", "serve", "--port", "0"] if program is None else ["-c", program]
-        with log.open("wb") as file:
-            self.process = subprocess.Popen(
-                [python, *own, *map(str, arguments)],
+        with self.log.open("wb") as file:
+            return subprocess.Popen(
+                [python, *own, *arguments],
                 stdout=file,
                 stderr=file,
                 env=os.environ | {"PYTHONUNBUFFERED": "1"},
             )
-        self.url = self._wait()
 
     def _wait(self) -> str:
         deadline = time.monotonic() + HUNG

@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -73,13 +74,11 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Open]:
 
 def _listening(others: frozenset[int] = frozenset()) -> list[Any]:
     """Return the addresses, but for the `others`, where this process and its children wait for connections."""
-    own = psutil.Process()
-    return [
-        connection.laddr
-        for process in (own, *own.children(recursive=True))
-        for connection in process.net_connections("inet")
-        if connection.status == psutil.CONN_LISTEN and connection.laddr.port not in others
-    ]
+    own, found = psutil.Process(), list[Any]()
+    for process in (own, *own.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess, FileNotFoundError):  # one has just ended
+            found += [each.laddr for each in process.net_connections("inet") if each.status == psutil.CONN_LISTEN]
+    return [address for address in found if address.port not in others]
 
 
 def test_every_socket_is_on_loopback(opened: _Open) -> None:
