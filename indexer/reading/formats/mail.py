@@ -68,6 +68,8 @@ def read_message(stream: Stream) -> Iterator[ReadResult]:
 def read_mbox(stream: Stream) -> Iterator[ReadResult]:
     """Read every message of an mbox as one document; without a Message-ID, its key is `<file>:<line>`."""
     for line, mail in noted_damage(stream.source.name, mails(stream)):
+        if isinstance(mail, BadRecord) and mail.part:
+            continue  # no message depends on what is missing
         yield line, mail if isinstance(mail, BadRecord) else _document(mail, f"{stream.source.key}:{line}")
 
 

@@ -48,11 +48,12 @@ def split_mbox(stream: Stream) -> Iterator[tuple[int, bytes | BadRecord]]:
 
     A line that begins with "From " starts a message if a header follows, and it has a date or follows a blank line: a
     usual header unless both are true. So a sentence that begins with this word does not split a message, even if it is
-    not escaped, and messages without a blank line between them are not joined.
+    not escaped, and messages without a blank line between them are not joined. A file that ends within a line may be
+    cut: a `BadRecord` after the last message says so.
     """
     buffer = _MessageBuffer(0)
     separator: bytes | None = None
-    certain = blank = True
+    certain = blank = ended = True
     for line in stream.lines():
         if separator is not None:
             if line is not None and (_HEADER if certain else _USUAL_HEADER).match(line):
@@ -66,10 +67,13 @@ def split_mbox(stream: Stream) -> Iterator[tuple[int, bytes | BadRecord]]:
             separator, certain = (line if blank or dated else None), blank and dated
         if separator is None:
             buffer.add(line)
-        blank = line is not None and not line.strip()
+        blank, ended = line is not None and not line.strip(), line is None or line.endswith(b"\n")
     if separator is not None:
         buffer.add(separator)
     yield from _finished(buffer)
+    if not ended:
+        reason = "the file ends within a line, so posts may be missing: end it with a line break if it is whole"
+        yield stream.line, BadRecord(reason, part=True)
 
 
 def _finished(buffer: _MessageBuffer) -> Iterator[tuple[int, bytes | BadRecord]]:

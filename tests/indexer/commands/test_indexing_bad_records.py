@@ -117,3 +117,26 @@ def test_most_records_rejected_is_a_failure_that_is_said(call: Call, tmp_path: P
                 assert answer.code == code
                 said = f"most records were rejected, {bads} of {goods + bads}, so the exit code is 1" in answer.err
                 assert said == (code == 1 and goods > 0)
+
+
+def test_a_mailbox_that_ends_within_a_line_takes_no_post_from_a_stored_thread(
+    call: Call, tmp_path: Path, vectors: Path
+) -> None:
+    texts = ["dog and cat", "the river is red", "wine and bread"]
+    messages = [
+        f"From list Mon Jan  1 00:00:0{i} 2024\nMessage-ID: <{i}@x>\nSubject: pets\n"
+        + ("References: <0@x>\n" if i else "")
+        + f"\n{text}\n\n"
+        for i, text in enumerate(texts)
+    ]
+    file = tmp_path / "list.mbox"
+    file.write_text("".join(messages))
+    index = ("threads", file, "-i", tmp_path / "x", "--embedding", vectors)
+    assert call(*index).code == 0
+    file.write_text("".join(messages)[:-60])
+    again = call(*index)
+    assert again.code == 1
+    assert "the file ends within a line, so posts may be missing" in again.err
+    (shown,) = call("export", "-i", tmp_path / "x").lines
+    assert [part["text"] for part in shown["parts"]] == texts
+    assert call("index", file, "-i", tmp_path / "y", "--embedding", vectors).code == 0  # messages by themselves
