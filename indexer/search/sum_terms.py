@@ -33,8 +33,8 @@ _LEAST = 1e-10
 """The cost of the largest score: only copies of the query cost 0, so they come first."""
 
 
-_NEAR = 0.25
-"""The distance of a near copy of the query, as a share of the largest in the sample: medians are above it otherwise."""
+_NEAR = 0.35
+"""The distance up to which a document is a near copy of the query, as a share of the largest in the sample."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,13 +65,11 @@ class TermStatistics:
     def median(self) -> float:
         """Return the median of the sample, rounded to three digits: it is a unit, no bound; 1 if it is 0.
 
-        If most of the sample are copies and near copies of the query, it is that of the others.
+        Copies and near copies of the query are left out: their number has no effect on the order of other documents.
         """
         values = self.sampled[:, 1]
-        far = _NEAR * values.max(initial=0.0)
-        typical = float(np.median(values)) if len(values) else 0.0
-        if typical < far:
-            typical = float(np.median(values[values >= far]))
+        others = values[values >= _NEAR * values.max(initial=0.0)]
+        typical = float(np.median(others)) if len(others) else 0.0
         return float(f"{typical:.3g}") or 1.0
 
     def shares(self, values: _Floats, equal: float) -> _Floats:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from moverank.indexer.errors import TooFewWords
 from moverank.indexer.options import Progress, silent
@@ -16,7 +17,10 @@ from moverank.indexer.vectors.open_vectors import open_vectors
 from moverank.indexer.vectors.vectors_writer import vectors_directory, write_manifest, write_vectors
 from moverank.indexer.vectors.word2vec_training import check_training_options
 from moverank.rerank.encoders.lsi import truncated_svd
-from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.embedding import Embedding, row_lengths, unit_rows
+
+OWN_DIMENSIONS = 28
+"""The number of dimensions for the words' own directions."""
 
 
 def train_lsi(
@@ -37,10 +41,10 @@ def train_lsi(
     of each is positive. Raises TooFewWords for a corpus without words, UsageError for an option out of its range.
 
     `documents` is called twice, and yields the word counts of each document; `directory` is created or replaced. There
-    are at most `dim` dimensions, fewer if the rank of A is lower. Words that occur fewer than `min_count` times get no
-    vector; the default keeps rare words searchable, though rare words of the same document get the same direction.
-    `seed` draws the SVD's start vector; `normalize` scales vectors to unit length; `progress` is called after each
-    document is counted, and before and after the decomposition.
+    are at most `dim` dimensions, fewer if the rank of A is lower, and `OWN_DIMENSIONS` more: see `_with_own`. Words
+    that occur fewer than `min_count` times get no vector. `seed` draws the SVD's start vector and the own directions;
+    `normalize` scales vectors to unit length; `progress` is called after each document is counted, and before and after
+    the decomposition.
     """
     options: dict[str, int | float] = {"dim": dim, "min_count": min_count, "seed": seed}
     check_training_options("lsi", options)
@@ -48,11 +52,25 @@ def train_lsi(
         words, matrix = _matrix(documents, min_count, progress)
         progress("Training vectors", 0, None, "words")
         vectors, values = truncated_svd(matrix.T, dim, seed)
-        table = VectorTable("trained", len(values), len(words), word_label, chunks_of(words, vectors * values))
+        rows = _with_own(vectors * values, matrix, seed)
+        table = VectorTable("trained", rows.shape[1], len(words), word_label, chunks_of(words, rows))
         sizes = write_vectors(temporary, table, "the training", normalize=normalize)
         write_manifest(temporary, {**sizes, "source": "lsi", "training": {"method": "lsi", **options}})
         progress("Training vectors", len(words), len(words), "words")
     return open_vectors(directory)
+
+
+def _with_own(vectors: NDArray[np.float64], matrix: Any, seed: int) -> NDArray[np.float64]:
+    """Return the words' vectors (v, d + `OWN_DIMENSIONS`) of the same lengths, each in part in a direction of its own.
+
+    Words that occur in one and the same document alone have equal rows of U S, though nothing says that they mean the
+    same. The share 1 / (4 df^3) of a word's squared length is moved to a random direction in dimensions beside those of
+    the SVD: at length 1, two such words are .7 apart, unrelated ones 1.4. `matrix` (v, n) is A.
+    """
+    shares = 0.25 / matrix.count_nonzero(axis=1)[:, None] ** 3.0
+    own = np.random.default_rng(seed).standard_normal((len(vectors), OWN_DIMENSIONS))
+    lengths = row_lengths(vectors)[:, None]
+    return np.hstack([vectors * np.sqrt(1.0 - shares), unit_rows(own) * lengths * np.sqrt(shares)])
 
 
 def _matrix(

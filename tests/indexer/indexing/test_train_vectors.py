@@ -9,6 +9,7 @@ import pytest
 
 from moverank import Collection, CollectionError
 from moverank.indexer.indexing import training
+from moverank.indexer.vectors.lsi_training import OWN_DIMENSIONS
 from moverank.indexer.vectors.open_vectors import open_vectors
 from tests.indexer.stored_state import vector_rows
 from tests.indexer.world import MakeCollection, document, random_documents, vectors_in
@@ -63,7 +64,7 @@ def test_a_large_corpus_is_trained_by_word2vec(
 
 @pytest.mark.parametrize(
     ("embedding", "options", "dim"),
-    [("lsi", ("dim=3", "min_count=2"), 3), ("train", ("method=cbow", "dim=5", "epochs=1"), 5)],
+    [("lsi", ("dim=3", "min_count=2"), 3 + OWN_DIMENSIONS), ("train", ("method=cbow", "dim=5", "epochs=1"), 5)],
 )
 def test_training_options_are_applied(
     make_collection: MakeCollection, embedding: str, options: tuple[str, ...], dim: int

@@ -8,6 +8,7 @@ import pytest
 from moverank import Collection, UsageError, VectorsError
 from moverank.indexer.maintenance.backup import back_up
 from moverank.indexer.maintenance.check import check_collection
+from moverank.indexer.vectors.lsi_training import OWN_DIMENSIONS
 from tests.indexer.maintenance.damage import execute
 from tests.indexer.stored_state import vector_rows
 from tests.indexer.world import (
@@ -92,9 +93,10 @@ def test_trained_vectors_replace_imported_ones(make_collection: MakeCollection) 
 
 def test_training_on_demand_keeps_method_and_options_unless_others_are_named(trained: Collection) -> None:
     trained.refit(vectors=True)
-    assert (trained.settings.embedding, trained.settings.train_options, trained.embedding.dim) == ("lsi", ("dim=3",), 3)
+    assert (trained.settings.embedding, trained.settings.train_options) == ("lsi", ("dim=3",))
+    assert trained.embedding.dim == 3 + OWN_DIMENSIONS
     trained.refit(vectors=True, train_options=["dim=2"], normalize=False)
-    assert (trained.settings.normalize, trained.embedding.dim) == (False, 2)
+    assert (trained.settings.normalize, trained.embedding.dim) == (False, 2 + OWN_DIMENSIONS)
     trained.refit(embedding="train", train_options=["dim=5", "epochs=1"])
     assert (trained.settings.embedding, trained.settings.normalize, trained.embedding.dim) == ("train", False, 5)
 

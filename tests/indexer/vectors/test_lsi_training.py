@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError, VectorsError
-from moverank.indexer.vectors.lsi_training import train_lsi
+from moverank.indexer.vectors.lsi_training import OWN_DIMENSIONS, train_lsi
 from moverank.indexer.vectors.open_vectors import verify_vectors
 
 Counts = list[dict[str, int]]
@@ -19,8 +19,11 @@ DOCUMENTS = st.lists(
 )
 
 
-def _slow(documents: Counts, words: list[str], dim: int) -> NDArray[np.float64]:
-    """U S of numpy's own decomposition of the weighted matrix, with a loop for each formula."""
+def _slow(documents: Counts, words: list[str], dim: int, *, own: bool = False) -> NDArray[np.float64]:
+    """U S of numpy's own decomposition of the weighted matrix, with a loop for each formula.
+
+    `own`: without the share of each row that is in the word's own direction.
+    """
     documents = [document for document in documents if document]
     a = np.zeros((len(words), len(documents)))
     for j, document in enumerate(documents):
@@ -30,7 +33,11 @@ def _slow(documents: Counts, words: list[str], dim: int) -> NDArray[np.float64]:
         a[:, j] /= math.sqrt(sum(x * x for x in a[:, j]))
     u, s, _ = np.linalg.svd(a, full_matrices=False)
     rank = int((s > 1e-6 * s[0]).sum())
-    return np.asarray((u * s)[:, : min(dim, rank)])
+    rows = np.asarray((u * s)[:, : min(dim, rank)])
+    if own:
+        for i, word in enumerate(words):
+            rows[i] *= math.sqrt(1 - 1 / (4 * sum(word in other for other in documents) ** 3))
+    return rows
 
 
 def _many(n: int = 60, v: int = 50, seed: int = 0) -> Counts:
@@ -41,13 +48,13 @@ def _many(n: int = 60, v: int = 50, seed: int = 0) -> Counts:
 def _check(documents: Counts, path: Path, dim: int) -> None:
     embedding = train_lsi(lambda: documents, path, dim=dim, normalize=False)
     words = list(embedding.words)
-    expected = _slow(documents, words, dim)
+    expected, learned = _slow(documents, words, dim, own=True), embedding.vectors[:, :-OWN_DIMENSIONS]
     if expected.shape[1] < dim:
-        assert embedding.dim == expected.shape[1]
+        assert learned.shape[1] == expected.shape[1]
     # Singular vectors of equal singular values are not unique: the spaces that they span are compared.
     gaps = np.diff(np.linalg.norm(_slow(documents, words, len(words) + len(documents)), axis=0))
-    if embedding.dim == len(gaps) + 1 or abs(gaps[embedding.dim - 1]) > 1e-3:
-        np.testing.assert_allclose(embedding.vectors @ embedding.vectors.T, expected @ expected.T, atol=1e-5)
+    if learned.shape[1] == len(gaps) + 1 or abs(gaps[learned.shape[1] - 1]) > 1e-3:
+        np.testing.assert_allclose(learned @ learned.T, expected @ expected.T, atol=1e-5)
 
 
 @given(DOCUMENTS.filter(any), st.integers(1, 10))
@@ -59,12 +66,24 @@ def test_small_corpora_are_decomposed_as_numpy_does(tmp_path: Path, documents: C
 def test_larger_corpora_are_decomposed_as_numpy_does(tmp_path: Path, n: int, v: int) -> None:
     documents = _many(n, v)
     embedding = train_lsi(lambda: documents, tmp_path / "out", dim=12, normalize=False)
-    expected = _slow(documents, list(embedding.words), 12)
-    signs = np.sign((expected * embedding.vectors).sum(axis=0))
-    np.testing.assert_allclose(embedding.vectors, expected * signs, atol=1e-5)
-    peaks = embedding.vectors[np.abs(embedding.vectors).argmax(axis=0), np.arange(embedding.dim)]
-    assert (peaks > 0).all()
+    words, learned = list(embedding.words), embedding.vectors[:, :-OWN_DIMENSIONS]
+    expected = _slow(documents, words, 12, own=True)
+    signs = np.sign((expected * learned).sum(axis=0))
+    np.testing.assert_allclose(learned, expected * signs, atol=1e-5)
+    whole = np.linalg.norm(_slow(documents, words, 12), axis=1)
+    np.testing.assert_allclose(np.linalg.norm(embedding.vectors, axis=1), whole, atol=1e-5)
     verify_vectors(tmp_path / "out")
+
+
+def test_words_of_one_and_the_same_document_are_apart(tmp_path: Path) -> None:
+    documents = [dict.fromkeys(["shared", *(f"{number}-{i}" for i in range(30))], 1) for number in range(40)]
+    embedding = train_lsi(lambda: documents, tmp_path / "out", dim=10)
+    rows = {word: embedding.vectors[i].astype(float) for i, word in enumerate(embedding.words)}
+    distances = [
+        np.linalg.norm(rows[f"{n}-{i}"] - rows[f"{n}-{j}"]) for n in range(40) for i in range(30) for j in range(i)
+    ]
+    assert min(distances) > 0.3
+    assert np.median(distances) == pytest.approx(math.sqrt(2 / 4), abs=0.02)
 
 
 def test_the_same_corpus_gives_the_same_vectors(tmp_path: Path) -> None:
@@ -90,7 +109,9 @@ def test_too_small_a_corpus_is_refused_in_one_sentence(tmp_path: Path, documents
 
 
 def test_one_word_in_one_document_is_enough(tmp_path: Path) -> None:
-    assert train_lsi(lambda: [{"a": 3}], tmp_path / "out").vectors.tolist() == [[1.0]]
+    vectors = train_lsi(lambda: [{"a": 3}], tmp_path / "out").vectors
+    assert vectors[0, 0] ** 2 == pytest.approx(0.75)
+    assert np.linalg.norm(vectors) == pytest.approx(1)
 
 
 def test_options_out_of_range_are_refused(tmp_path: Path) -> None:
