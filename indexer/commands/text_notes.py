@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 _SAMPLE = 50
 """Number of texts whose language is determined."""
 
-_LEAST_BLOCKS = 5
-"""Number of blocks of text (see `detection`) from which a language is reported as another one than the setting."""
+_LEAST_TEXTS = 5
+"""Number of texts from which a language is reported as another one than the setting."""
 
 _PLAIN, _HARDLY = 0.8, 0.1
-"""The share of blocks that another language must have, and that the collection's language must not exceed."""
+"""The share of texts that another language must have, and that the collection's language must not exceed."""
 
 _USUAL = 0.2
 """Share of stop words from which texts are of the language of the list: .2 to .45 of the words of prose are in it."""
@@ -88,7 +88,7 @@ def _other_language(texts: Sequence[str], own: "Settings") -> str | None:
     except OSError:  # the package unpacks its model to a temporary file
         return None
     plain = found.share(found.main) >= _PLAIN and found.share(own.language) <= _HARDLY
-    return found.main if found.main and plain and found.blocks.total() >= _LEAST_BLOCKS else None
+    return found.main if found.main and plain and found.numbers.total() >= _LEAST_TEXTS else None
 
 
 def _has_stop_words(texts: Sequence[str], own: "Settings") -> bool:

@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain, islice
+from typing import Any
 
 from moverank.indexer.documents import Document, Rejection, title_and_texts
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader
 from moverank.rerank.words.detection import BEGINNING, FIRST_TEXTS, Detected, detected
 from moverank.rerank.words.languages import AUTO_LANGUAGE
-from moverank.rerank.words.segmentation import MOST_WORDS, frequent_parts
+from moverank.rerank.words.segmentation import AUTO, MOST_WORDS, frequent_parts, segmentation_of
 from moverank.rerank.words.tokenizer import Tokenizer
 
 _MOST_TEXTS, _CHARACTERS = 2_000, 500_000
@@ -29,7 +30,16 @@ def with_language(settings: Settings, records: Records) -> tuple[Settings, Recor
     if not texts:
         return settings, records, None
     found = detected(texts)
-    return replace(settings, language=found.code), records, found
+    own: dict[str, Any] = settings_of(found)
+    if settings.segmentation != AUTO:
+        own.pop("segmentation", None)
+    return replace(settings, **own), records, found
+
+
+def settings_of(found: Detected) -> dict[str, str]:
+    """Return the settings by the languages that were found: the language, and a segmentation if some have no spaces."""
+    split = {} if found.spaces else {"segmentation": segmentation_of(AUTO, spaces=False)}
+    return {"language": found.code, **split}
 
 
 def stored_language(reader: Reader) -> Detected:

@@ -1,5 +1,6 @@
 """Finds the language of texts by their n-grams, with py3langid (Lui and Baldwin 2012), which knows 140 languages."""
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from moverank.rerank.errors import MissingExtra, OptionError
-from moverank.rerank.words.languages import CODES, NO_LANGUAGE
+from moverank.rerank.words.languages import CODES, NO_LANGUAGE, language_of
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
@@ -21,7 +22,7 @@ BEGINNING = 1000
 """The number of characters of a text that are compared."""
 
 _ENOUGH, _LEAST = 100, 20
-"""Letters of a block: short texts are joined to blocks, since their language is uncertain; the last may be short."""
+"""Letters of a block: short texts of a script are joined, since their language is uncertain; the last may be short."""
 
 _CERTAIN = 0.3
 """The probability from which a block has a language; it is .1 and less for numbers and source code."""
@@ -32,17 +33,17 @@ _SAME = {"arz": "ar", "ary": "ar", "nn": "no", "pcm": "en", "wuu": "zh", "yue": 
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """The languages of some texts: the number of blocks of text by ISO `code`, "" for blocks without a language."""
+    """The languages of some texts: how many are of each, by ISO code, "" for those without a language."""
 
-    blocks: Counter[str]
+    numbers: Counter[str]
     texts: int
-    """The number of texts."""
+    """The number of texts, also of those that are too short."""
 
     @property
     def main(self) -> str:
-        """Return the code of the language of most of the text, which `CODES` may lack; "" if there is none."""
-        code, blocks = max(self.blocks.items(), key=lambda item: item[1], default=("", 0))
-        return code if 2 * blocks > self.blocks.total() else ""
+        """Return the code of the language of most of the texts, which `CODES` may lack; "" if there is none."""
+        code, number = max(self.numbers.items(), key=lambda item: item[1], default=("", 0))
+        return code if 2 * number > self.numbers.total() else ""
 
     @property
     def code(self) -> str:
@@ -50,8 +51,13 @@ class Detected:
         return self.main if self.main in CODES else NO_LANGUAGE
 
     def share(self, code: str) -> float:
-        """Return the share of the text that is of a language, 0 to 1."""
-        return self.blocks[code] / max(1, self.blocks.total())
+        """Return the share of the texts that are of a language, 0 to 1."""
+        return self.numbers[code] / max(1, self.numbers.total())
+
+    @property
+    def spaces(self) -> bool:
+        """Return whether there are spaces between the words of all these languages."""
+        return all(language_of(code).spaces for code in self.numbers if code in CODES)
 
 
 def detect_language(texts: Iterable[str]) -> str:
@@ -73,23 +79,32 @@ def detected(texts: Iterable[str]) -> Detected:
     first = [text[:BEGINNING] for text in islice(texts, FIRST_TEXTS)]
     identify = _identifier().classify
     found = Counter[str]()
-    for block in _blocks(first):
-        code, probability = identify(block)
-        found[_SAME.get(code, code) if probability >= _CERTAIN else ""] += 1
+    for texts_of_block in _blocks(first):
+        code, probability = identify("\n".join(texts_of_block))
+        found[_SAME.get(code, code) if probability >= _CERTAIN else ""] += len(texts_of_block)
     return Detected(found, len(first))
 
 
-def _blocks(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the texts, short ones joined."""
-    block, letters = list[str](), 0
+def _blocks(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Yield the texts, short ones of a script together."""
+    blocks = dict[str, tuple[list[str], int]]()
     for text in texts:
+        script = _script(text)
+        block, letters = blocks.pop(script, ([], 0))
         block.append(text)
         letters += sum(map(str.isalpha, text))
         if letters >= _ENOUGH:
-            yield "\n".join(block)
-            block, letters = [], 0
-    if letters >= _LEAST:
-        yield "\n".join(block)
+            yield block
+        else:
+            blocks[script] = block, letters
+    yield from (block for block, letters in blocks.values() if letters >= _LEAST)
+
+
+def _script(text: str) -> str:
+    """Return the script of the first letter of a text, such as LATIN; Han and kana are one."""
+    first = next(filter(str.isalpha, text), " ")
+    name = unicodedata.name(first, "").partition(" ")[0]
+    return "CJK" if name in ("HIRAGANA", "KATAKANA") else name
 
 
 def check_detection() -> None:

@@ -25,8 +25,10 @@ class Language:
     """Whether there is a list of stop words, `stop_words/CODE.txt`."""
     spaces: bool = True
     """Whether there are spaces between words."""
-    letters: bool = False
-    """Whether the default ranking also counts sequences of letters: they were measured to help."""
+    letters: int = 0
+    """The length of the sequences of letters that the default ranking also counts, where they were measured to help."""
+    marks: bool = False
+    """Whether most words have marks on letters that many people leave out when they type."""
 
     @property
     def stemmer(self) -> str | None:
@@ -38,26 +40,26 @@ _ALL = {
     language.code: language
     for language in (
         Language(NO_LANGUAGE, NO_LANGUAGE, stems=False, stop_words=False),
-        Language("ar", "arabic", letters=True),
+        Language("ar", "arabic", letters=4),
         Language("az", "azerbaijani", stems=False),
         Language("ca", "catalan"),
         Language("da", "danish"),
-        Language("de", "german", letters=True),
-        Language("el", "greek", letters=True),
+        Language("de", "german", letters=4),
+        Language("el", "greek", letters=4),
         Language("en", "english"),
-        Language("es", "spanish", letters=True),
+        Language("es", "spanish", letters=4),
         Language("eu", "basque"),
         Language("fi", "finnish"),
         Language("fr", "french"),
         Language("ga", "irish"),
-        Language("hi", "hindi", letters=True),
+        Language("hi", "hindi", letters=4),
         Language("hu", "hungarian"),
         Language("hy", "armenian"),
         Language("id", "indonesian"),
         Language("it", "italian"),
         Language("ja", "japanese", stems=False, stop_words=False, spaces=False),
         Language("km", "khmer", stems=False, stop_words=False, spaces=False),
-        Language("ko", "korean", stems=False, stop_words=False),
+        Language("ko", "korean", stems=False, stop_words=False, letters=2),
         Language("lo", "lao", stems=False, stop_words=False, spaces=False),
         Language("lt", "lithuanian"),
         Language("my", "burmese", stems=False, stop_words=False, spaces=False),
@@ -65,14 +67,14 @@ _ALL = {
         Language("nl", "dutch"),
         Language("no", "norwegian"),
         Language("pt", "portuguese"),
-        Language("ro", "romanian", letters=True),
-        Language("ru", "russian", letters=True),
+        Language("ro", "romanian", letters=4),
+        Language("ru", "russian", letters=4),
         Language("sr", "serbian"),
         Language("sv", "swedish"),
         Language("ta", "tamil"),
         Language("th", "thai", stems=False, stop_words=False, spaces=False),
-        Language("tr", "turkish", letters=True),
-        Language("vi", "vietnamese", stems=False, stop_words=False),
+        Language("tr", "turkish", letters=4),
+        Language("vi", "vietnamese", stems=False, stop_words=False, marks=True),
         Language("yi", "yiddish", stop_words=False),
         Language("zh", "chinese", stems=False, stop_words=False, spaces=False),
     )

@@ -298,3 +298,26 @@ def test_refit_changes_the_language(call: Call, vectors: Path, tmp_path: Path) -
         answer = call("refit", "-i", path, *options)
         assert (answer.code, sentence in answer.err) == (2, True), answer.err
     assert call("check", "-i", path).code == 0
+
+
+JAPANESE = ("冷蔵庫から変な音がします。", "洗濯機の水が止まりません。", "電気料金が高すぎます。", "画面が真っ暗です。")
+GERMAN = (
+    "Der Kühlschrank macht ein seltsames Geräusch, besonders in der Nacht, wenn alle schlafen.",
+    "Die Waschmaschine verliert Wasser, und der Boden in der Küche ist seit gestern nass.",
+    "Die Stromrechnung ist in diesem Monat viel zu hoch ausgefallen.",
+    "Der Bildschirm bleibt nach dem Einschalten schwarz, obwohl die Lampe leuchtet.",
+)
+
+
+@pytest.mark.parametrize("more", [(), ("Die Heizung springt seit gestern nicht mehr an.",)])
+def test_each_text_counts_once_whatever_its_length(call: Call, tmp_path: Path, more: tuple[str, ...]) -> None:
+    """Japanese texts have fewer letters than German ones; half of the texts are no main language."""
+    texts = [text for pair in zip(JAPANESE, GERMAN, strict=True) for text in pair] + [*more]
+    file = tmp_path / "mixed.jsonl"
+    file.write_text("".join(json.dumps({"id": str(i), "text": text}) + "\n" for i, text in enumerate(texts)))
+    made = call("index", file, "-i", tmp_path / "mixed", "--language", "auto")
+    assert f"language: {'de' if more else 'none'} (" in made.err
+    assert call("search", "冷蔵庫の音", "-i", tmp_path / "mixed", "-k", "1", "--json").json["hits"][0]["key"] == "0"
+    assert call("search", "Waschmaschine", "-i", tmp_path / "mixed", "-k", "1", "--json").json["hits"][0]["key"] == "3"
+    assert call("refit", "-i", tmp_path / "mixed", "--language", "auto").code == 0
+    assert call("search", "冷蔵庫の音", "-i", tmp_path / "mixed", "-k", "1", "--json").json["hits"][0]["key"] == "0"
