@@ -63,12 +63,17 @@ def _is_writable(directory: Path) -> bool:
 
 
 def _record_owner(directory: Path) -> None:
-    """Write this process's id, host and command for the messages of waiting processes; a failure is ignored."""
+    """Write this process's id, host and command for the messages of waiting processes; a failure is ignored.
+
+    A link of that name, as in somebody else's collection, is replaced and not followed.
+    """
     command = without_passwords(" ".join([Path(sys.argv[0]).name, *sys.argv[1:]]))[:200]
     since = datetime.now().astimezone().isoformat(timespec="seconds")
     owner = {"pid": os.getpid(), "host": socket.gethostname(), "command": command, "since": since}
     with suppress(OSError):
-        (directory / LOCK_OWNER).write_text(json.dumps(owner), encoding="utf-8")
+        (directory / LOCK_OWNER).unlink(missing_ok=True)
+        with (directory / LOCK_OWNER).open("x", encoding="utf-8") as file:
+            json.dump(owner, file)
 
 
 def _owner(directory: Path) -> str:

@@ -71,6 +71,8 @@ class ClusterFile:
             raise CollectionError(f"{path} cannot be read: {error.strerror}") from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise UsageError(f"{path} is not TOML: {error}") from error
+        except RecursionError as error:
+            raise UsageError(f"{path} is nested too deeply: no description of shards is") from error
         shards = content.get("shards")
         if not isinstance(shards, dict) or not shards:
             raise UsageError(f'{path} names no shard: each has a table, as [shards.s1] with place = "s1.index"')

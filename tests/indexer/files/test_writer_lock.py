@@ -7,16 +7,19 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from moverank.indexer.errors import CollectionError, LockedError
+from moverank.indexer.files.directory import LOCK, LOCK_OWNER
 from moverank.indexer.files.writer_lock import locked
 
 _OWNER = """
 import sys
 from pathlib import Path
+from moverank.indexer.files.directory import LOCK, LOCK_OWNER
 from moverank.indexer.files.writer_lock import locked
 with locked(Path(sys.argv[1])):
     print("locked", flush=True)
@@ -97,3 +100,15 @@ def test_temporary_files_of_killed_writers_are_removed(tmp_path: Path) -> None:
     (tmp_path / "new-snapshot-1").mkdir()
     with locked(tmp_path):
         assert not (tmp_path / "new-snapshot-1").exists()
+
+
+@pytest.mark.parametrize("name", [LOCK, LOCK_OWNER])
+def test_no_link_is_followed(tmp_path: Path, name: str) -> None:
+    """A collection from somebody else may have a link to any file of the user."""
+    victim, collection = tmp_path / "victim", tmp_path / "collection"
+    victim.write_text("precious")
+    collection.mkdir()
+    (collection / name).symlink_to(victim)
+    with suppress(CollectionError), locked(collection):
+        pass
+    assert victim.read_text() == "precious"

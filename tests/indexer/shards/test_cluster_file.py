@@ -126,3 +126,10 @@ def test_a_ray_cluster_that_the_user_named_is_trusted(tmp_path: Path, monkeypatc
         assert ClusterFile.read(other).address == "ray://10.0.0.8:10001"
     monkeypatch.setenv(TRUSTED, os.pathsep.join([str(tmp_path / "x"), str(tmp_path / "other")]))
     assert ClusterFile.read(other).address == "ray://10.0.0.8:10001"
+
+
+def test_a_deeply_nested_file_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "deep.toml"
+    path.write_text("a = " + "[" * 100_000)
+    with pytest.raises(UsageError, match="is nested too deeply"):
+        ClusterFile.read(path)
