@@ -127,3 +127,11 @@ def _real(value: object) -> float:
         return float(value)
     except OverflowError:
         return inf
+
+
+def typed_limit(typed: str) -> float | str:
+    """Return a typed distance as a number; a share in percent, and what is neither, stays a text."""
+    try:
+        return float(typed)
+    except ValueError:
+        return typed

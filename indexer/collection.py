@@ -7,7 +7,16 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from moverank.indexer.arguments import LARGEST, items, one_or_more, optional_number, switch, texts, whole_number
+from moverank.indexer.arguments import (
+    LARGEST,
+    items,
+    limit_or_share,
+    one_or_more,
+    optional_number,
+    switch,
+    texts,
+    whole_number,
+)
 from moverank.indexer.contents.contents import Contents
 from moverank.indexer.contents.summary import StoredDocuments
 from moverank.indexer.documents import Changes, Document, Event, Rejection
@@ -22,7 +31,7 @@ from moverank.indexer.indexing.collection_vectors import (
 )
 from moverank.indexer.options import Progress, SearchOptions, Where, silent
 from moverank.indexer.ranked_texts import QueryText, compared_passages, explained_query, query_document, source_passages
-from moverank.indexer.ranking_spec import distance_of
+from moverank.indexer.ranking_spec import RankingSpec, distance_of
 from moverank.indexer.scope import Scope
 from moverank.indexer.settings import Settings, check_first_stage
 from moverank.indexer.state.follower import Follower
@@ -36,6 +45,7 @@ if TYPE_CHECKING:  # only the methods that need these import them: every command
     from moverank.indexer.indexing.removal import DocumentsToRemove
     from moverank.indexer.indexing.uncompared import Uncompared
     from moverank.indexer.reading.inputs.vectors_by_key import KeyedVectors, VectorsByKey
+    from moverank.indexer.search.differences import Facts
     from moverank.indexer.search.document_frequencies import DocumentFrequencies
     from moverank.indexer.search.engine_scores import Scores
     from moverank.indexer.search.pairs import Neighbours
@@ -357,7 +367,7 @@ class Collection(Face, StoredDocuments):
         self,
         name: str,
         query: QueryText,
-        within: float,
+        within: float | str,
         *,
         rank: str | None = None,
         gamma: float | None = None,
@@ -367,20 +377,37 @@ class Collection(Face, StoredDocuments):
 
         Events are the hits of an exact search in the state of their transaction, up to rounding at the limit. A watch
         of the same `name` is replaced. `query`: a text or a `Document`, as in `search`. `within`: the largest distance,
-        by `rank`: a distance with options, by default WMD with the collection's gamma and weights. `where`: only
+        or a share of the documents that are there, such as "1%", which becomes the distance of the last of so many
+        nearest ones. `rank`: a distance with options, by default WMD with the collection's gamma and weights. `where`:
+        only
         documents that pass this filter. A collection has at most 10,000 watches, whose names, queries and filters have
         at most 20,000,000 characters together, as JSON. Raises UsageError for other rankings and other invalid
         arguments, and while the collection's language is still to be found, NoKnownWords, and LockedError while another
         process writes.
         """
         from moverank.indexer.watching.matching import add_watch
-        from moverank.indexer.watching.watches import watch_ranking
 
+        limited, ranking = self.watched_distance(query, within, rank=rank, gamma=gamma)
         with locked_for_writing(self._store, self.path, self.wait):
             self.refresh()
             with self._store.writing() as writer:
-                ranking = watch_ranking(rank, gamma, self.settings.ranking)
-                return add_watch(writer, self.settings, self.embedding, name, query, within, ranking, where)
+                return add_watch(writer, self.settings, self.embedding, name, query, limited, ranking, where)
+
+    def watched_distance(
+        self, query: QueryText, within: float | str, *, rank: str | None = None, gamma: float | None = None
+    ) -> tuple[float, RankingSpec]:
+        """Return the largest distance of a watch, and its ranking; see `watch`."""
+        from moverank.indexer.watching.watches import watch_ranking
+
+        limited = limit_or_share("the largest distance", within)
+        ranking = watch_ranking(rank, gamma, self.settings.ranking)
+        if not isinstance(limited, str):
+            return limited, ranking
+        k = max(1, round(float(limited[:-1]) / 100 * len(self)))
+        hits = self.search(query, k=k, rank=str(ranking), exact=True, spelling=False).hits
+        if not hits:
+            raise UsageError(f"no document could be compared with the query: a share such as {limited} needs some")
+        return hits[-1].distance, ranking
 
     def unwatch(self, name: str) -> None:
         """Remove a watch; its events stay. Raises UnknownKey, and LockedError while another process writes."""
@@ -528,7 +555,7 @@ class Collection(Face, StoredDocuments):
             self.refresh()
             self.detected = None
             if language == AUTO_LANGUAGE:
-                words["language"] = self._found_language()
+                words = self._found_language() | {name: words[name] for name in words if name != "language"}
             state, before = (self._store, self.path), self._embedding
             if changed:
                 now = change_vectors(*state, choices, words, trust_pickle=trust_pickle, progress=progress)
@@ -537,15 +564,15 @@ class Collection(Face, StoredDocuments):
                 self.settings, self._embedding = change_language(*state, words, self._embedding, progress)
             self._compact(progress, refit=True, table_is_new=changed or self._embedding is not before)
 
-    def _found_language(self) -> str:
-        """Return the language of the first stored texts; UsageError if there is none."""
-        from moverank.indexer.indexing.first_texts import stored_language
+    def _found_language(self) -> dict[str, str]:
+        """Return the settings by the language of the first stored texts; UsageError if there is no text."""
+        from moverank.indexer.indexing.first_texts import settings_of, stored_language
 
         with self._store.reading() as reader:
             self.detected = stored_language(reader)
         if not self.detected.texts:
             raise UsageError("there is no text yet from which the language could be found: name it")
-        return self.detected.code
+        return settings_of(self.detected)
 
     def _state(self, reader: Reader) -> "tuple[Settings, Embedding | None]":
         """Return the settings and word vectors of the state of `reader`, which another process may have changed."""
@@ -704,6 +731,15 @@ class Collection(Face, StoredDocuments):
 
         with self._store.reading() as reader:
             return [CountedDocuments.of(reader, fields)]
+
+    def facts(self, keys: Sequence[str]) -> "dict[str, Facts]":
+        """Return what the documents with some keys state, and how they begin; unknown keys are left out."""
+        from moverank.indexer.search.differences import stored_facts
+
+        with self.reading() as reader:
+            ids = {found.id: key for key, found in reader.known(list(keys)).items()}
+            facts = stored_facts(reader, sorted(ids), self.settings.tokenizer)
+        return {ids[id_]: own for id_, own in facts.items()}
 
     def vectors_of(self, words: Sequence[str]) -> "VectorsOfWords":
         """Return the vectors of words; CollectionError before there are any."""

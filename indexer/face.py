@@ -1,15 +1,14 @@
 """The face of a collection: its searches, whether its documents are in one place or in shards."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from moverank.indexer.arguments import limit, optional_number, switch, text, whole_number
+from moverank.indexer.arguments import limit, limit_or_share, optional_number, switch, text, whole_number
 from moverank.indexer.errors import UsageError
 from moverank.indexer.options import KeepOrder, Progress, SearchOptions, Where, silent
 from moverank.indexer.ranked_texts import QueryText, StoredKey, explained_query, with_vector
-from moverank.indexer.ranking_spec import RankingSpec, distance_of
+from moverank.indexer.ranking_spec import RankingSpec, distance_of, resolve
 from moverank.indexer.settings import Settings
 
 if TYPE_CHECKING:  # only the methods that need these import them: every command opens a collection
@@ -125,6 +124,10 @@ class Face:
 
         def refresh(self) -> None:
             """Make changes by other processes visible."""
+            ...
+
+        def __len__(self) -> int:
+            """Return the number of documents."""
             ...
 
         def _check_writable(self) -> None:
@@ -250,14 +253,15 @@ class Face:
 
     def dedupe(
         self,
-        within: float,
+        within: float | str,
         *,
         keep: str = "first",
         keep_where: Where | None = None,
         rank: str | None = None,
         gamma: float | None = None,
         where: Where | None = None,
-        unknown: str = "ignored",
+        unknown: str | None = None,
+        differing: bool = False,
         explained: bool = False,
         remove: bool = False,
         confirmed: bool = False,
@@ -270,27 +274,53 @@ class Face:
         "oldest" or "newest" by the field `date`, or another one ("newest:year"); a document is kept unless a kept one
         is within the distance. Documents that pass the filter `keep_where` come before all others, documents without
         the field last, equal ones as they were indexed. The rest is as in `pairs`; `explained`: with the flows of each
-        removed document. `remove`: remove the others in one transaction, more than half only if `confirmed`; with
-        `dry_run`, remove nothing. CollectionError, and nothing is removed, if the collection was changed meanwhile.
+        removed document. `within`: also a share of all pairs, such as "0.01%": the distance of the last of so many
+        nearest ones. `unknown`: None is "far" for WMD with weights that do not come from vectors, without flows, else
+        "ignored". Documents that differ in a negation, a number, a quantity, a date or a limiting word are no copies,
+        unless `differing` ones are; see `Deduplication.differing`. `remove`: remove the others, more than half only if
+        `confirmed`, and compare the rest again until no two are near, since weights depend on all documents; with
+        `dry_run`, remove nothing. CollectionError, and no more is removed, if the collection was changed meanwhile.
         """
         flags = {"explained": explained, "remove": remove, "confirmed": confirmed, "dry_run": dry_run}
-        for name, value in flags.items():
+        for name, value in (flags | {"differing": differing}).items():
             switch(name, value)
-        far, removes, order = far_words(unknown), remove and not dry_run, KeepOrder.of(keep, keep_where)
+        removes, order = remove and not dry_run, KeepOrder.of(keep, keep_where, differing=differing)
+        limited = limit_or_share("the largest distance of a pair", within)
+        options, _ = pair_options(0.0, None, rank, gamma, where, self.settings.ranking)
+        far = self._has_far_words(options, explained=explained) if unknown is None else far_words(unknown)
         if explained and far:
             raise UsageError("flows move words that have a vector: leave them out if words without one are far")
         if removes:
             self._check_writable()  # before the comparison, which a failure after it would lose
-        before, most = (self.revision, self.settings), limit("the largest distance of a pair", within)
-        options, _ = pair_options(most, None, rank, gamma, where, self.settings.ranking)
-        found = self._run(
-            lambda state: state.searcher.dedupe(most, options, order, progress, far=far, explained=explained)
-        )
-        if not removes or not found.removed:
-            return found
-        if not confirmed:
-            _check_most_stay(found)
-        return replace(found, changes=self._remove_unless_changed([one.key for one in found.removed], before, progress))
+        if isinstance(limited, str):
+            limited = self._distance_of_share(limited, options, progress, far=far)
+        found: Deduplication | None = None
+        while True:
+            before, earlier = (self.revision, self.settings), found
+            found = self._run(
+                lambda state: state.searcher.dedupe(limited, options, order, progress, far=far, explained=explained)
+            )
+            new = [one.key for one in found.removed]
+            found = found if earlier is None else found.after(earlier)
+            if not (removes and new):
+                return found
+            if not confirmed:
+                _check_most_stay(found)
+            found = found.with_changes(self._remove_unless_changed(new, before, progress))
+
+    def _has_far_words(self, options: SearchOptions, *, explained: bool) -> bool:
+        from moverank.indexer.search.pairs import far_by_default
+
+        return not explained and far_by_default(resolve(options.ranking, options.gamma, self.settings.ranking))
+
+    def _distance_of_share(self, share: str, options: SearchOptions, progress: Progress, *, far: bool) -> float:
+        """Return the distance of the last of the nearest pairs that are a share of all pairs, 0 if these are none."""
+        documents = len(self)
+        k = int(float(share.rstrip("% ")) / 100 * documents * (documents - 1) / 2)
+        if not k:
+            return 0.0
+        found = self._run(lambda state: state.searcher.pairs(inf, k, options, progress, far=far))
+        return found.pairs[-1].distance if found.pairs else 0.0
 
 
 def _check_most_stay(found: "Deduplication") -> None:

@@ -77,6 +77,9 @@ class SearchOptions:
     `group_by`: only the best hit of each value of this field, label or metadata; documents without it are groups of
     their own. The manual's page `search` has the details. None: all hits.
 
+    `spelling`: a word of a typed query, one of up to 100 words, that no document has and that has no vector is replaced
+    by the stored words with the fewest typing errors, see `Ranking.respelled_words`.
+
     `budget`: time limit in seconds. A search that reaches it returns the hits found so far, and
     `Ranking.largest_error` is an upper bound of their error. None: no limit.
 
@@ -103,6 +106,7 @@ class SearchOptions:
     highlight: bool | Literal["shown"] = False
     passage: int | None = None
     group_by: str | None = None
+    spelling: bool = True
     budget: float | None = None
     stop: Callable[[], bool] | None = None
     most_characters: int | None = None
@@ -185,7 +189,9 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
     """
     from moverank.indexer import arguments  # here, since `moverank --help` imports this module
 
-    switches = {name: partial(arguments.switch, name) for name, default in _DEFAULTS.items() if default is False}
+    switches = {
+        name: partial(arguments.switch, name) for name, default in _DEFAULTS.items() if isinstance(default, bool)
+    }
     checks: dict[str, Callable[[Any], Any]] = switches | {
         "k": partial(arguments.whole_number, "k"),
         "depth": partial(arguments.whole_number, "depth"),
@@ -235,15 +241,17 @@ _ORDERS = ("first", "longest", *_BY_FIELD)
 class KeepOrder:
     """The order in which documents are visited: `by` first, longest, oldest or newest, the last two by a `field`.
 
-    Documents that pass the filter `where` come before all others.
+    Documents that pass the filter `where` come before all others. A document that states something else than a near one
+    is no copy of it, unless `differing` ones are.
     """
 
     by: str = "first"
     field: str = "date"
     where: Where | None = None
+    differing: bool = False
 
     @classmethod
-    def of(cls, keep: str, where: Where | None = None) -> "KeepOrder":
+    def of(cls, keep: str, where: Where | None = None, *, differing: bool = False) -> "KeepOrder":
         """Return the order that a text such as "newest:year" names; UsageError for other texts."""
         from moverank.indexer.arguments import text
         from moverank.indexer.errors import UsageError
@@ -251,7 +259,7 @@ class KeepOrder:
         by, colon, field = text("keep", keep).partition(":")
         if by not in _ORDERS or (colon and not (by in _BY_FIELD and field)):
             raise UsageError(f"keep is first, longest, oldest[:FIELD] or newest[:FIELD], not {keep!r}")
-        return cls(by, field or "date", where)
+        return cls(by, field or "date", where, differing)
 
     @property
     def by_field(self) -> bool:

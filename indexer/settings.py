@@ -47,23 +47,24 @@ DEFAULT_K1 = 1.6
 """The k1 of BM25 in the default ranking: words of titles count several times, and saturate later."""
 
 
-def default_rank(gamma: float, *, stem: str | None, letters: bool = False, embedding: str = "") -> str:
+def default_rank(gamma: float, *, stem: str | None, letters: int = 0, embedding: str = "") -> str:
     """Return the ranking of collections with `gamma`, whose words have the stems of `stem`, a language, or none.
 
-    With `letters`, sequences of four letters count beside the stems: the best of a grid on half of XQuAD's questions in
-    eight languages, but not in English.
+    With `letters`, sequences of so many letters count beside the stems: four are the best of a grid on half of XQuAD's
+    questions in eight languages, but not in English.
 
     It is the best of a grid on eight judged collections. Vectors trained on the texts themselves by skip-gram ("train")
     are weaker evidence of the topic: words count more, the cosine less. Too few texts teach nothing ("auto"): words
     alone rank. See the manual's page `ranking`.
     """
     bm25 = f"bm25:k1={DEFAULT_K1}" + (f",stem={stem}" if stem else "")
+    in_letters = f"+2*bm25:k1={DEFAULT_K1},ngrams={letters}" if letters else ""
     if embedding == AUTO_EMBEDDING:
-        return bm25
+        return f"{bm25}{in_letters}"
     distance = f"{'pwmd' if gamma else 'wmd'}:mu=20,weights=tfidf"
     if embedding == "train":
         return f"{distance}+2*cover+6*bm25{f':stem={stem}' if stem else ''}+cosine"
-    counts = f"{bm25}+2*bm25:k1={DEFAULT_K1},ngrams=4" if letters else f"2*{bm25}"
+    counts = f"{bm25}{in_letters}" if letters else f"2*{bm25}"
     return f"{distance}+0.5*cover+{counts}+cosine"
 
 
@@ -222,9 +223,14 @@ class Settings:
         return language_of(self._known_language).stemmer
 
     @property
-    def letters(self) -> bool:
-        """Return whether the default ranking also counts sequences of letters."""
+    def letters(self) -> int:
+        """Return the length of the sequences of letters that the default ranking also counts, 0 for none."""
         return language_of(self._known_language).letters
+
+    @property
+    def marks(self) -> bool:
+        """Return whether most words of the language have marks that are often left out."""
+        return language_of(self._known_language).marks
 
     @property
     def tokenizer(self) -> Tokenizer:

@@ -170,6 +170,8 @@ class Hit:
     """Where each part begins in `text`; empty without highlights and without a passage."""
     passage: Passage | None = None
     """The window nearest to the query; None unless it was requested, and if no window has a known word."""
+    highlighted: bool = False
+    """Whether highlights were requested, and found in time."""
 
     @property
     def score(self) -> float:
@@ -203,7 +205,7 @@ class Hit:
         if self.flows:
             values["flows"] = [flow.to_dict() for flow in self.flows]
         for name, found in (("highlights", self.highlights), ("snippet_highlights", self.snippet_highlights)):
-            if found:
+            if found or self.highlighted:
                 values[name] = [asdict(one) for one in found]
         if self.part_starts:
             values["part_starts"] = list(self.part_starts)
@@ -235,6 +237,7 @@ class Hit:
             tuple(Highlight(**one) for one in values.get("snippet_highlights", ())),
             tuple(values.get("part_starts", ())),
             Passage(**values["passage"]) if "passage" in values else None,
+            "highlights" in values,
         )
 
 
@@ -320,6 +323,9 @@ class Ranking:
     ignored_words: tuple[str, ...] | None = None
     """Words of the query without effect: a distance ignores words without a vector, a scorer words in no document, a
     sum of both only words that are both; None if the query is a stored document."""
+    respelled_words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Misspelt words of the query, which no document has, and the stored words in the place of each, most frequent
+    first."""
     missing_shards: tuple[str, ...] = ()
     """The shards that did not answer."""
     terms: tuple[TermScale, ...] = ()
@@ -331,6 +337,7 @@ class Ranking:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ranking as `search --json` prints it."""
+        respelled = self.respelled_words
         of_query = {"unknown_words": self.unknown_words, "ignored_words": self.ignored_words}
         return {
             "hits": [{"rank": rank, **hit.to_dict()} for rank, hit in enumerate(self.hits, start=1)],
@@ -342,6 +349,7 @@ class Ranking:
             "ranking": self.ranked_by,
             "terms": [asdict(term) for term in self.terms],
             **{name: list(words) for name, words in of_query.items() if words is not None},
+            **({"respelled_words": {word: list(own) for word, own in respelled.items()}} if respelled else {}),
             **({"missing_shards": list(self.missing_shards)} if self.missing_shards else {}),
             **({"why_empty": self.why_empty} if self.why_empty else {}),
             **({"group_by": self.group_by} if self.group_by is not None else {}),
@@ -365,6 +373,7 @@ class Ranking:
             str(values["ranking"]),
             unknown,
             ignored,
+            {word: tuple(own) for word, own in values.get("respelled_words", {}).items()},
             tuple(values.get("missing_shards", ())),
             tuple(TermScale(**term) for term in values.get("terms", ())),
             values.get("why_empty"),

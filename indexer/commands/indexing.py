@@ -36,7 +36,12 @@ class ReadingChoices:
     ] = None
     key_field: Annotated[str | None, typer.Option(metavar="NAME", help="Field of a record's key.")] = None
     title_field: Annotated[str | None, typer.Option(metavar="NAME", help="Field of its title.")] = None
-    text_field: Annotated[str | None, typer.Option(metavar="NAME", help="Field of its text.")] = None
+    text_field: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Field of its text; repeatable for `index`, where each is a part of the document."
+        ),
+    ] = None
     label_field: Annotated[str | None, typer.Option(metavar="NAME", help="Field of its label.")] = None
     include: Annotated[
         list[str] | None,
@@ -54,12 +59,17 @@ class ReadingChoices:
     ] = None
     markup: MarkupIn = None
 
-    def options(self, *more_fields: str | None) -> dict[str, Any]:
-        """Return options of `read_documents` and `read_threads`; `more_fields` follow the label in `Fields`."""
+    def options(self, comments: str | None = None, *, threads: bool = False) -> dict[str, Any]:
+        """Return options of `read_documents`, or of `read_threads` with the field of `comments`."""
+        from moverank.indexer.errors import UsageError
         from moverank.indexer.reading import Fields, Selection
 
+        texts = self.text_field or []
+        if threads and len(texts) > 1:
+            raise UsageError("the posts of threads have one text each: give --text-field once")
+        text = texts[0] if texts else None
         return {
-            "fields": Fields(self.key_field, self.title_field, self.text_field, self.label_field, *more_fields),
+            "fields": Fields(self.key_field, self.title_field, text, self.label_field, comments, tuple(texts[1:])),
             "format": self.format,
             "selection": Selection(tuple(self.include or ()), tuple(self.exclude or ()), not self.no_ignore),
             "encoding": self.encoding,
@@ -219,7 +229,7 @@ def threads(
     from moverank.indexer.ranking_spec import PAPER_GAMMA
     from moverank.indexer.reading import read_threads
 
-    read = partial(read_threads, paths, **reading.options(comments_field))
+    read = partial(read_threads, paths, **reading.options(comments_field, threads=True))
     _run(read, paths, sources, settings, {"gamma": PAPER_GAMMA}, index, wait=wait, as_json=as_json)
 
 

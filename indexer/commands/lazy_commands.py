@@ -7,7 +7,7 @@ from shlex import quote
 from typing import Any
 
 import typer
-from typer.core import TyperArgument, TyperCommand, TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_group
 
 MODULES = {
@@ -93,6 +93,7 @@ class Command(TyperCommand):
         """Parse the arguments; the error for too many of them shows how to quote a text."""
         given = list(args)
         try:
+            self._refuse_repeated(ctx, given)
             return super().parse_args(ctx, args)
         except Exception as error:
             # The parser's class of errors depends on the version of Typer.
@@ -109,6 +110,16 @@ class Command(TyperCommand):
                 command = " ".join([ctx.command_path, _quoted(" ".join(text)), *map(quote, rest)])
                 error.message = f"{message}: put a text of several words into quotes: `{command}`"  # type: ignore[attr-defined]
             raise
+
+    def _refuse_repeated(self, ctx: Any, args: list[str]) -> None:
+        """Raise UsageError for an option that is given twice, of which the parser would drop the first value."""
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        single = [each for each in order if isinstance(each, TyperOption) and not (each.multiple or each.is_flag)]
+        for each in single:
+            if single.count(each) > 1:
+                from moverank.indexer.errors import UsageError
+
+                raise UsageError(f"{each.opts[-1]} is given {single.count(each)} times: give it once")
 
 
 def _quoted(text: str) -> str:

@@ -87,7 +87,12 @@ def pairs(
 )
 def dedupe(
     within: Annotated[
-        float, typer.Option(metavar="D", help="The largest distance of a removed document from a kept one.")
+        str,
+        typer.Option(
+            metavar="D|P%",
+            help="The largest distance of a removed document from a kept one; or, as in 0.01%, that of so many of all "
+            "pairs.",
+        ),
     ],
     index: Index = DEFAULT_INDEX,
     keep: Annotated[
@@ -111,7 +116,24 @@ def dedupe(
     rank: _PairRank = None,
     gamma: Gamma = None,
     where: WhereOption = None,
-    unknown: _Unknown = "ignored",
+    unknown: Annotated[
+        str | None,
+        typer.Option(
+            "--unknown",
+            metavar="HOW",
+            help="Words without a vector are far from all other words, or ignored: far or ignored. [default: far, but "
+            "ignored with --flows and by sums]",
+            show_default=False,
+        ),
+    ] = None,
+    differing: Annotated[
+        bool,
+        typer.Option(
+            "--differing",
+            help="Also remove documents that differ from the kept one in a negation, a number, a unit or a limiting "
+            "word.",
+        ),
+    ] = False,
     remove: Annotated[bool, typer.Option("--remove", help="Remove the documents that are not kept.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Remove nothing, even with --remove; report what would be removed.")
@@ -128,6 +150,7 @@ def dedupe(
 
     The text output shows the ten farthest of the others; --json and --format csv list all.
     """
+    from moverank.indexer.arguments import typed_limit
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.duplicate_tables import (
         duplicate_csv_lines,
@@ -145,13 +168,14 @@ def dedupe(
     opened = open_index(index, wait=wait)
     with opened as collection, interruptible(unchanged), committing(collection, unchanged), Bars() as bars:
         found = collection.dedupe(
-            within,
+            typed_limit(within),
             keep=keep,
             keep_where=keep_where,
             rank=rank,
             gamma=gamma,
             where=where,
             unknown=unknown,
+            differing=differing,
             explained=flows,
             remove=remove,
             confirmed=yes,
@@ -163,6 +187,6 @@ def dedupe(
             print_object(each)
     elif format == "csv":
         print_lines(duplicate_csv_lines(found))
-    elif found.removed:
+    elif found.removed or found.differing:
         print_view(duplicates_view(found, flows=flows))
     note(duplicates_summary(found, remove=remove))

@@ -97,6 +97,12 @@ class RankingChoices:
             "larger share of all documents. [default: no limit]",
         ),
     ] = None
+    spelling: Annotated[
+        bool,
+        typer.Option(
+            help="Replace words of the query that no document has by stored ones with the fewest typing errors."
+        ),
+    ] = _DEFAULTS.spelling
     percentile: Annotated[
         bool,
         typer.Option("--percentile", help="Show the share of all documents that rank above each hit, with its error."),
@@ -394,18 +400,13 @@ def _options(
     ranked: RankingChoices, where: list[str] | None, output: OutputChoices, server: str | None
 ) -> SearchOptions:
     """Return the options of a search, whose output is checked first."""
+    from moverank.indexer.arguments import typed_limit
+
     output.check()
-    given = asdict(ranked) | {"max_distance": _limit(ranked.max_distance)}
+    most = None if ranked.max_distance is None else typed_limit(ranked.max_distance)
+    given = asdict(ranked) | {"max_distance": most}
     shown: dict[str, Any] = {"explained": output.explained, "full": output.full, "passage": output.passage}
     return SearchOptions(**given, **shown, where=where, highlight=output.highlighted(server))
-
-
-def _limit(typed: str | None) -> float | str | None:
-    """Return a typed distance as a number; a share in percent, and what is neither, stays a text."""
-    try:
-        return None if typed is None else float(typed)
-    except ValueError:
-        return typed
 
 
 def _queries(text: str | None, queries: str | None, given: QueryChoices) -> "tuple[list[BatchQuery], QueryText | None]":

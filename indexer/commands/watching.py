@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import sleep
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +18,7 @@ app = typer.Typer(help="Stored queries, and events of new documents near them.",
 
 Name = Annotated[str, typer.Argument(help="The name of the watch.")]
 _POLL = 1.0  # seconds between two reads of the events
+_TRIED = 20  # documents that a dry run shows
 _SOME = 1000  # events that are read together
 
 
@@ -30,7 +31,12 @@ def add(
     query: Annotated[str | None, typer.Argument(help="The text that documents are compared with.")] = None,
     *,
     within: Annotated[
-        float, typer.Option(metavar="D", help="The largest distance of a document that yields an event.")
+        str,
+        typer.Option(
+            metavar="D|P%",
+            help="The largest distance of a document that yields an event; or, as in 1%, that of so many of the "
+            "documents that are there.",
+        ),
     ],
     index: Index = DEFAULT_INDEX,
     file: Annotated[
@@ -52,20 +58,34 @@ def add(
     ] = None,
     gamma: Gamma = None,
     where: WhereOption = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Add no watch; show which of the documents that are there are so near.")
+    ] = False,
     wait: Wait = 0.0,
     as_json: Json = False,
 ) -> None:
     """Add a watch, or replace the one of the same name: later documents within D of its query yield events."""
+    from moverank.indexer.arguments import typed_limit
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.terminal import print_object
-    from moverank.indexer.formatters.watch_lines import watch_line, watch_object
+    from moverank.indexer.formatters.watch_lines import tried_lines, watch_line, watch_object
     from moverank.indexer.reading.inputs.queries import single_query
 
     if sum(one is not None for one in (query, file, thread)) != 1:
         raise UsageError("give one of these: a query, --file FILE, or --thread FILE")
     text = single_query(file, thread) if query is None else query
     with _opened(index, wait) as collection:
-        made = collection.watch(name, text or "", within, rank=rank, gamma=gamma, where=where)
+        if dry_run:
+            limit, ranked = collection.watched_distance(text or "", typed_limit(within), rank=rank, gamma=gamma)
+            how: dict[str, Any] = {"max_distance": limit, "where": where, "exact": True, "spelling": False}
+            tried = collection.search(text or "", k=_TRIED, rank=str(ranked), **how)
+            if as_json:
+                print_object(tried.to_dict())
+            else:
+                for line in tried_lines(tried, limit, _TRIED):
+                    typer.echo(line)
+            return
+        made = collection.watch(name, text or "", typed_limit(within), rank=rank, gamma=gamma, where=where)
     if as_json:
         print_object(watch_object(made))
     else:

@@ -97,7 +97,9 @@ _SHOWN = 12  # words of a line; a query may be a whole text
 
 
 def ranking_words(ranking: Ranking) -> Iterator[str]:
-    """Yield a line for the words without a vector that still count, and a line for the ignored words."""
+    """Yield a line for replaced words, one for words without a vector that still count, and one for ignored words."""
+    respelled = ranking.respelled_words.items()
+    yield from _line("In no document, so replaced", [f"{word} → {' '.join(own)}" for word, own in respelled])
     unknown, ignored = ranking.unknown_words or (), ranking.ignored_words or ()
     if not (unknown or ignored):
         return

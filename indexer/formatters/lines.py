@@ -39,7 +39,9 @@ def lines(found: Pairs, *, clusters: bool, aligned: bool) -> Iterator[str]:
     for pair in found.pairs:
         sides = zip(pair.keys, pair.unknown_words, strict=True)
         marks = [f"no vector: {'; '.join(f'{some_words(words)} in {key}' for key, words in sides if words)}"]
-        cells = [f"{pair.distance:.4f}", *pair.keys, " | ".join(pair.titles), *(marks if pair.differ else [])]
+        cells = [f"{pair.distance:.4f}", *pair.keys, " | ".join(pair.beginnings), *(marks if pair.differ else [])]
+        if any(pair.differences):
+            cells.append(f"differ in {difference(pair.differences)}")
         yield _line(cells, aligned=aligned)
 
 
@@ -51,9 +53,11 @@ def csv_lines(found: Pairs, *, clusters: bool) -> Iterator[str]:
         for number, keys in enumerate(found.clusters, start=1):
             yield from (csv_line([number, key, titles[key], " ".join(words[key])]) for key in keys)
         return
-    yield csv_line(["distance", "key", "other", "title", "other_title", "unknown_words", "other_unknown_words"])
+    names = "distance key other title other_title unknown_words other_unknown_words"
+    yield csv_line([*names.split(), "differences", "other_differences"])
     for pair in found.pairs:
-        yield csv_line([pair.distance, *pair.keys, *pair.titles, *map(" ".join, pair.unknown_words)])
+        differences = map(", ".join, pair.differences)
+        yield csv_line([pair.distance, *pair.keys, *pair.titles, *map(" ".join, pair.unknown_words), *differences])
 
 
 def pair_objects(found: Pairs) -> Iterator[dict[str, Any]]:
@@ -65,6 +69,7 @@ def pair_objects(found: Pairs) -> Iterator[dict[str, Any]]:
             "distance": pair.distance,
             "titles": list(pair.titles),
             "unknown_words": [list(words) for words in pair.unknown_words],
+            "differences": [list(words) for words in pair.differences],
         }
 
 
@@ -82,6 +87,8 @@ def summary_line(found: Pairs) -> str:
         return found.why_empty
     counts, differ = found.counts, sum(pair.differ for pair in found.pairs)
     marked = f"; {differ:,} differ in words without a vector" if differ else ""
+    apart = sum(any(pair.differences) for pair in found.pairs)
+    marked += f"; {apart:,} in a negation, a number or a limiting word" if apart else ""
     return (
         f"{len(found.pairs):,} of {found.compared:,} pairs by {found.ranked_by}, all others are farther: "
         f"{counts.candidates:,} passed the first bound, {counts.solved:,} were solved{marked}"
@@ -89,7 +96,12 @@ def summary_line(found: Pairs) -> str:
 
 
 def _titles(found: Pairs) -> dict[str, str]:
-    return {key: title for pair in found.pairs for key, title in zip(pair.keys, pair.titles, strict=True)}
+    return {key: title for pair in found.pairs for key, title in zip(pair.keys, pair.beginnings, strict=True)}
+
+
+def difference(both: tuple[Sequence[str], Sequence[str]]) -> str:
+    """Return what one of two documents states and the other does not."""
+    return " / ".join(some_words(words) or "-" for words in both)
 
 
 def some_words(words: Sequence[str]) -> str:

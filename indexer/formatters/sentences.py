@@ -127,8 +127,11 @@ def exclusion(why: "WhyNot", proof: str = "--exact") -> str:
     return _EXCLUSIONS[why.stage].format(proof=proof)
 
 
-def changes_line(changes: Changes, seconds: float) -> str:
-    """Return the changes made by a run, which took `seconds`, in one line."""
+def changes_line(changes: Changes, seconds: float, *, learned: bool = False) -> str:
+    """Return the changes made by a run, which took `seconds`, in one line.
+
+    `learned`: the word vectors are trained on these texts, so that nearly each word has one.
+    """
     names = ("added", "updated", "removed", "unchanged", "rejected", "kept")
     counts = [f"{count:,} {name}" for name in names if (count := getattr(changes, name))]
     if changes.duplicates:
@@ -136,6 +139,8 @@ def changes_line(changes: Changes, seconds: float) -> str:
     wordless = f"; {changes.wordless:,} without any known word, never ranked by a distance" if changes.wordless else ""
     rate = f", {changes.documents / seconds:,.0f} documents/s" if changes.documents > 1 and seconds > 0.05 else ""
     covered = "" if changes.coverage is None else f"; {percentage(changes.coverage)} of all words have a vector"
+    if covered and learned:
+        covered += " learned from these texts"
     figures = f"{seconds:.2f} s{rate}; revision {changes.revision}{covered}"
     events = f"; {changes.events:,} event{'s' * (changes.events > 1)} of watches" if changes.events else ""
     return f"{', '.join(counts) or 'no document found'}{wordless}{events} ({figures})"

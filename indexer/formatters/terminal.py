@@ -310,10 +310,12 @@ def _noted(
         yield id_, text, ranking
 
 
-def print_changes(changes: "Changes", seconds: float, planned: "Planned | None" = None, *, as_json: bool) -> None:
+def print_changes(
+    changes: "Changes", seconds: float, planned: "Planned | None" = None, *, as_json: bool, learned: bool = False
+) -> None:
     """Print the `changes` made by a run, which took `seconds`; `as_json`: as a JSON object.
 
-    `planned`: it was a dry run, so print also the planned change of each document.
+    `planned`: it was a dry run, so print also the planned change of each document. `learned` as of `changes_line`.
     """
     if as_json:
         print_object(planned.object(changes) if planned else changes_object(changes))
@@ -322,7 +324,9 @@ def print_changes(changes: "Changes", seconds: float, planned: "Planned | None" 
 
     for line in planned.lines() if planned else ():
         typer.echo(printable(line))
-    typer.echo(("nothing was changed by this dry run: " if planned else "") + changes_line(changes, seconds))
+    typer.echo(
+        ("nothing was changed by this dry run: " if planned else "") + changes_line(changes, seconds, learned=learned)
+    )
 
 
 def print_check(problems: Sequence[str], *, as_json: bool) -> None:

@@ -1,5 +1,6 @@
 """Watches and events as lines and as JSON objects."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from moverank.indexer.documents import Event
@@ -10,6 +11,7 @@ from moverank.indexer.reading.formats.threads import record_of
 
 if TYPE_CHECKING:
     from moverank.indexer.watching.watches import Watch
+    from moverank.rerank.ranking import Ranking
 
 _QUERY = ("title", "parts", "title_counts")
 _SHOWN = 60  # characters of a query
@@ -35,6 +37,15 @@ def watch_line(watch: "Watch") -> str:
     conditions = " and ".join(" or ".join(map(str, group)) for group in alternatives(watch.where))
     where = f", where {conditions}" if conditions else ""
     return printable(f"{watch.name}: within {watch.within:g} by {watch.ranking}{where}: {shown}")
+
+
+def tried_lines(tried: "Ranking", within: float, shown: int) -> Iterator[str]:
+    """Yield a line for each stored document within a distance, at most `shown`, and how many there are."""
+    for hit in tried.hits:
+        cells = (f"{hit.distance:.4f}", hit.key, hit.title or hit.snippet[:_SHOWN])
+        yield "\t".join(map(printable, cells))
+    number = f"at least {shown}" if len(tried.hits) == shown else f"{len(tried.hits)}"
+    yield f"{number} of the stored documents are within {within:g}; no watch was added"
 
 
 def event_line(event: Event) -> str:

@@ -59,7 +59,8 @@ class Fields(NamedTuple):
     """The names of the fields to use; None: the first default name that the record has.
 
     The default names are `KEY_FIELDS`, `TITLE_FIELDS`, `TEXT_FIELDS` and `LABEL_FIELDS`. A field that is named here
-    must be in every record; a title, a text or a label may be empty or null. `comments` is only for threads.
+    must be in every record; a title, a text or a label may be empty or null. `comments` is only for threads, and
+    `more_texts`, of which each is a part of the document, only for other documents.
     """
 
     key: str | None = None
@@ -67,6 +68,7 @@ class Fields(NamedTuple):
     text: str | None = None
     label: str | None = None
     comments: str | None = None
+    more_texts: tuple[str, ...] = ()
 
 
 def document_of(record: Record, default_key: str, fields: Fields, *, any_case: bool = False) -> Document:
@@ -94,12 +96,14 @@ def document_of(record: Record, default_key: str, fields: Fields, *, any_case: b
             )
         if any_case and isinstance(record.get(vector or ""), str):
             vector = None
+        more = [choose_field(record, name, (), lower_case) for name in fields.more_texts]
+        parts = [part for name in (text, *more) for part in parts_of(string_of(record, name))]
         return Document(
             key,
             one_line(string_of(record, title)),
-            parts_of(string_of(record, text)),
+            tuple(parts),
             label_of(record, label),
-            metadata_of(record, (key_field, title, text, label, vector)),
+            metadata_of(record, (key_field, title, text, *more, label, vector)),
             vector=vector_of(record, vector),
         )
 

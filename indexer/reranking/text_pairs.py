@@ -1,6 +1,6 @@
 """The nearest pairs of counted texts, and the texts that are kept if no two may be near each other."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +8,12 @@ import numpy as np
 from moverank.indexer.options import KeepOrder, Progress
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.reranking.texts import Texts
-from moverank.indexer.search.deduplication import Deduplication, deduplicated
-from moverank.indexer.search.pairs import FoundPairs, Pair, Pairs, check_pair_ranking, pairs_of_bags
+from moverank.indexer.search.deduplication import Deduplication, separated
+from moverank.indexer.search.differences import Facts, Stated
+from moverank.indexer.search.pairs import FoundPairs, Pair, PairedDocument, Pairs, check_pair_ranking, pairs_of_bags
+
+FactsOf = Callable[[Sequence[str]], Mapping[str, Facts]]
+"""Returns what the documents with some keys state, and how they begin."""
 
 
 def pairs_of_texts(
@@ -20,15 +24,17 @@ def pairs_of_texts(
     k: int | None,
     directory: Path | None,
     progress: Progress,
+    facts_of: FactsOf,
     *,
     far: bool = False,
 ) -> Pairs:
     """Find the nearest pairs of `texts` (n,), whose titles are `titles` (n,), by WMD; see `find_pairs`.
 
-    A file in `directory` lets an interrupted run continue, None: it begins again. Raises UsageError for a ranking
-    that is not WMD.
+    A file in `directory` lets an interrupted run continue, None: it begins again. `facts_of` reads what texts state and
+    begin with. Raises UsageError for a ranking that is not WMD.
     """
-    return _shown(_found(texts, ranking, within, k, directory, progress, far=far), texts, titles, ranking)
+    found = _found(texts, ranking, within, k, directory, progress, far=far)
+    return _shown(found, texts, titles, ranking, _facts(found, texts, facts_of))
 
 
 def deduplicated_texts(
@@ -39,6 +45,7 @@ def deduplicated_texts(
     keep: KeepOrder,
     directory: Path | None,
     progress: Progress,
+    facts_of: FactsOf,
     *,
     far: bool = False,
 ) -> Deduplication:
@@ -46,10 +53,19 @@ def deduplicated_texts(
     found = _found(texts, ranking, within, None, directory, progress, far=far)
     lengths = texts.counts.take(found.ids).lengths(texts.title_weight)
     order = np.argsort(-lengths, kind="stable") if keep.by == "longest" else np.arange(len(found.ids))
-    removals, kept = deduplicated(found, order)
-    return Deduplication.of(
-        _shown(removals, texts, titles, ranking), [texts.keys[row] for row in kept.tolist()], within
-    )
+    facts = _facts(found, texts, facts_of)
+    stated: dict[int, Stated] = {row: {} if keep.differing else facts[row].stated for row in facts}
+    removals, kept, differing = separated(found, order, stated)
+    shown = (_shown(each, texts, titles, ranking, facts) for each in (removals, differing))
+    copies, others = shown
+    return Deduplication.of(copies, [texts.keys[row] for row in kept.tolist()], within, others)
+
+
+def _facts(found: FoundPairs, texts: Texts, facts_of: FactsOf) -> dict[int, Facts]:
+    """Return the facts of the rows of all pairs."""
+    rows = found.documents
+    facts = facts_of([texts.keys[row] for row in rows])
+    return {row: facts[texts.keys[row]] for row in rows}
 
 
 def _found(
@@ -70,16 +86,14 @@ def _found(
     return pairs_of_bags(rows, bags, vectors, within, k, directory, progress, known)
 
 
-def _shown(found: FoundPairs, texts: Texts, titles: Sequence[str], ranking: RankingSpec) -> Pairs:
-    """Return pairs of rows with keys, titles and words without a vector."""
-    keys, unknown = (
-        texts.keys,
-        {row: texts.unknown_words(row) for row in {*found.first.tolist(), *found.second.tolist()}},
-    )
-    pairs = tuple(
-        Pair.of((keys[one], keys[other]), (titles[one], titles[other]), distance, unknown[one], unknown[other])
-        for one, other, distance in zip(
-            found.first.tolist(), found.second.tolist(), found.distances.tolist(), strict=True
-        )
-    )
+def _shown(
+    found: FoundPairs, texts: Texts, titles: Sequence[str], ranking: RankingSpec, facts: Mapping[int, Facts]
+) -> Pairs:
+    """Return pairs of rows with keys, titles, words without a vector, and facts."""
+    paired = {
+        row: PairedDocument(texts.keys[row], titles[row], texts.unknown_words(row), *facts[row])
+        for row in found.documents
+    }
+    rows = zip(found.first.tolist(), found.second.tolist(), found.distances.tolist(), strict=True)
+    pairs = tuple(Pair.of(paired[one], paired[other], distance) for one, other, distance in rows)
     return Pairs(pairs, found.compared, found.counts, str(ranking))

@@ -10,6 +10,7 @@ import numpy as np
 
 from moverank.indexer.contents.counted_documents import CountedDocuments, VectorsOfWords
 from moverank.indexer.reranking.texts import CorpusVocabulary, Texts
+from moverank.indexer.search.differences import Facts
 from moverank.indexer.search.query import Prior
 from moverank.indexer.search.sum_terms import without_numbers
 from moverank.indexer.settings import Settings
@@ -32,6 +33,10 @@ class Counted(Protocol):
 
     def counted_documents(self, fields: Iterable[str] = ()) -> list[CountedDocuments]:
         """Return all documents that have a word, shard by shard, with the numbers in some fields."""
+        ...
+
+    def facts(self, keys: Sequence[str]) -> dict[str, Facts]:
+        """Return what the documents with some keys state, and how they begin."""
         ...
 
     def vectors_of(self, words: Sequence[str]) -> VectorsOfWords:

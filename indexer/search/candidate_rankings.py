@@ -187,7 +187,9 @@ class StoredCandidates:
         k = None if k is None else whole_number("k", k)
         allowed = np.array(sorted(self.ranked), np.int64)
         k = max(1, min(k or len(allowed), len(allowed)))
-        return replace(query, allowed=allowed, k=k, depth=None, whole=True, engine_scores=self.scores)
+        # Candidates of another engine share words with the query as it is typed.
+        whole = replace(query, depth=None, whole=True, spelling=False)
+        return replace(whole, allowed=allowed, k=k, engine_scores=self.scores)
 
     def first(self, ranking: Ranking, k: int | None) -> tuple[list[Hit], list[int]]:
         """Return the first `k` hits of a ranking (None: all), without wordless ones, and the ids of their documents."""

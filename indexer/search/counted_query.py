@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.ranked_texts import QueryText, query_document, ranked_texts
 from moverank.indexer.search.query import Query, QueryTerms, QueryWords
+from moverank.indexer.search.spellings import Respelled
 from moverank.indexer.snapshot.segment import packed_rows
 from moverank.indexer.word_factors import WordFactors
 from moverank.rerank.bags.weights import PartCounts, ranked_counts, weigh
@@ -56,6 +57,24 @@ def part_counts(documents: Sequence[RankedCounts], places: NDArray[np.int64]) ->
     )
     ranks = np.repeat(rank, sizes).astype(np.int32)
     return packed_rows(np.repeat(row, sizes), places[numbers].astype(np.int32), ranks, counts, len(documents))
+
+
+def respelled_counts(counts: PartCounts, vocabulary: Sequence[str], respelled: Respelled) -> PartCounts:
+    """Return the counts of one document with shares of the count of each misspelt word for its spellings, float64.
+
+    The words are those of the increasing `vocabulary`, which has both.
+    """
+    if not respelled:
+        return counts
+    index = {word: place for place, word in enumerate(vocabulary)}
+    shares = dict[tuple[int, int], float]()
+    for place, rank, count in zip(counts.words.tolist(), counts.ranks.tolist(), counts.counts.tolist(), strict=True):
+        for spelling, share in respelled.get(vocabulary[place], {vocabulary[place]: 1.0}).items():
+            entry = index[spelling], rank
+            shares[entry] = shares.get(entry, 0.0) + share * count
+    words, ranks = np.array(sorted(shares), np.int32).reshape(-1, 2).T
+    amounts = np.array([shares[entry] for entry in sorted(shares)])
+    return PartCounts(np.array([0, len(words)], np.int64), words, ranks, amounts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

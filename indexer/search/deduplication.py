@@ -4,7 +4,7 @@ The kept documents are a maximal independent set of the graph of all pairs withi
 an order; one is kept unless it is within the distance of one that is kept already.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -15,8 +15,9 @@ from moverank.indexer.documents import Changes
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters import matching_ids, sizes_of
 from moverank.indexer.options import KeepOrder
+from moverank.indexer.search.differences import Stated
 from moverank.indexer.search.ordering import rounded
-from moverank.indexer.search.pairs import FoundPairs, Pairs
+from moverank.indexer.search.pairs import FoundPairs, Pair, Pairs
 from moverank.indexer.search.term_scores import TermScores
 from moverank.indexer.store import Reader
 from moverank.rerank.bags.bag import lookup
@@ -27,8 +28,8 @@ from moverank.rerank.ranking import Flow, StageCounts
 class Duplicate:
     """A document that is not kept, and the nearest kept one, `of`, by their keys and titles, with their distance.
 
-    `unknown_words` are, of each of the two, the words without a vector that the other lacks. `flows` lead from the
-    document to the kept one, if they were requested.
+    `unknown_words` are, of each of the two, the words without a vector that the other lacks; `differences` and
+    `beginnings` are as in `Pair`. `flows` lead from the document to the kept one, if they were requested.
     """
 
     key: str
@@ -37,7 +38,15 @@ class Duplicate:
     of_title: str
     distance: float
     unknown_words: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    differences: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    beginnings: tuple[str, str] = ("", "")
     flows: tuple[Flow, ...] = ()
+
+    @classmethod
+    def of_pair(cls, pair: Pair) -> Self:
+        """Return the first document of a pair beside the second one, which is kept."""
+        (key, of), (title, of_title) = pair.keys, pair.titles
+        return cls(key, title, of, of_title, pair.distance, pair.unknown_words, pair.differences, pair.beginnings)
 
     @property
     def differs(self) -> bool:
@@ -51,7 +60,9 @@ class Deduplication:
 
     Each removed document is `within` the distance of a kept one, and no two kept ones are. Documents that are not
     compared are in neither: those that the filter excludes, those without words, and by WMD those of which no word has
-    a vector, unless such words are far. `compared` is the number of all pairs, `counts` are the cascade's, `ranked_by`
+    a vector, unless such words are far. `differing` are kept ones within the distance of an earlier kept one that
+    states something else, such as a negation or another number: unless these are requested, no pair of them is near.
+    `compared` is the number of all pairs, `counts` are the cascade's, `ranked_by`
     names the distance. `why_empty` says why no document passes the filter, if none does. `changes` are those of the
     collection; None: nothing was removed from it.
     """
@@ -64,17 +75,24 @@ class Deduplication:
     ranked_by: str
     why_empty: str | None = None
     changes: Changes | None = None
+    differing: tuple[Duplicate, ...] = ()
 
     @classmethod
-    def of(cls, removals: Pairs, kept: Sequence[str], within: float) -> Self:
+    def of(cls, removals: Pairs, kept: Sequence[str], within: float, differing: Pairs) -> Self:
         """Return the result for pairs of a removed document and the kept one that it is a copy of."""
-        removed = tuple(
-            Duplicate(key, title, of, of_title, pair.distance, pair.unknown_words)
-            for pair in removals.pairs
-            for (key, of), (title, of_title) in [(pair.keys, pair.titles)]
-        )
+        removed, others = (tuple(map(Duplicate.of_pair, pairs.pairs)) for pairs in (removals, differing))
         about = removals.compared, removals.counts, removals.ranked_by, removals.why_empty
-        return cls(tuple(kept), removed, within, *about)
+        return cls(tuple(kept), removed, within, *about, differing=others)
+
+    def after(self, earlier: Self) -> Self:
+        """Return both rounds of a removal as one, with the comparisons of the `earlier` one."""
+        removed = (*earlier.removed, *self.removed)
+        return replace(earlier, kept=self.kept, removed=removed, differing=self.differing)
+
+    def with_changes(self, changes: Changes) -> Self:
+        """Return the deduplication with the changes of a further removal."""
+        before = self.changes.removed if self.changes else 0
+        return replace(self, changes=replace(changes, removed=before + changes.removed))
 
     @property
     def groups(self) -> tuple[tuple[str, tuple[Duplicate, ...]], ...]:
@@ -84,6 +102,26 @@ class Deduplication:
             groups.setdefault(one.of, []).append(one)
         found = ((key, tuple(groups[key])) for key in self.kept if key in groups)
         return tuple(sorted(found, key=lambda group: -len(group[1])))
+
+
+def separated(
+    found: FoundPairs, order: NDArray[np.intp], stated: Mapping[int, Stated]
+) -> tuple[FoundPairs, NDArray[np.int64], FoundPairs]:
+    """Return what `deduplicated` returns for documents that state the same, and pairs of kept ones that do not.
+
+    These pairs are of each kept document with the nearest one before it in the order.
+    """
+    apart = found.differing(stated)
+    removals, kept = deduplicated(found.take(~apart), order)
+    differing = found.take(apart & np.isin(found.first, kept) & np.isin(found.second, kept))
+    place = dict(zip(found.ids[order].tolist(), range(len(order)), strict=True))
+    later = np.array([place[one] > place[of] for one, of in zip(differing.first, differing.second, strict=True)], bool)
+    first, second = (
+        np.where(later, *sides) for sides in ((differing.first, differing.second), (differing.second, differing.first))
+    )
+    nearest = np.sort(np.unique(first, return_index=True)[1])  # pairs are ordered by distance
+    own = replace(differing, first=first[nearest], second=second[nearest], distances=differing.distances[nearest])
+    return removals, kept, own
 
 
 def deduplicated(found: FoundPairs, order: NDArray[np.intp]) -> tuple[FoundPairs, NDArray[np.int64]]:

@@ -93,6 +93,11 @@ class DocumentFrequencies:
         """Return None: the words of a query that no candidate has cannot matter."""
         return
 
+    @property
+    def all_words(self) -> None:
+        """Return None: the words of a query that no candidate has stay as they are."""
+        return
+
     def widened(self, own: Statistics, terms: Sequence[str], rule: str | None, _gamma: float) -> Statistics:
         """Return the statistics of `terms` (t,), words or those of a rule, in the collection.
 

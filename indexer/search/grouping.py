@@ -18,7 +18,7 @@ from moverank.rerank.runtime.deadline import time_is_over
 _Item = TypeVar("_Item")
 _Search = Callable[[SearchOptions], Ranking]
 
-_REQUESTED = ("snippet", "flows", "text", "highlights", "snippet_highlights", "part_starts", "passage")
+_REQUESTED = ("snippet", "flows", "text", "highlights", "snippet_highlights", "highlighted", "part_starts", "passage")
 """The fields of a hit that depend on `explained`, `full`, `highlight` and `passage`."""
 
 

@@ -89,6 +89,7 @@ def ranking_of(stored: StoredHits, outcome: Outcome, query: Query, tokenizer: To
         ranked_by=str(query.ranking),
         unknown_words=words.unknown,
         ignored_words=words.ignored,
+        respelled_words={word: tuple(own) for word, own in words.respelled.items()},
         terms=outcome.terms,
         why_empty=query.why_empty,
     )

@@ -114,6 +114,7 @@ class Locator:
             flows=with_spans(hit.flows, self.query.spans(), spans),
             highlights=found,
             snippet_highlights=highlights_in(hit.snippet, parts, found),
+            highlighted=True,
             part_starts=_part_starts(hit, texts),
         )
 
@@ -122,7 +123,10 @@ class Locator:
         found, _ = places_of(occurrences(beginning, self.tokenizer), matcher)
         in_title = tuple(one for one in found if one.part is None)
         return replace(
-            hit, highlights=in_title, snippet_highlights=highlights_in(hit.snippet, _parts(beginning), found)
+            hit,
+            highlights=in_title,
+            snippet_highlights=highlights_in(hit.snippet, _parts(beginning), found),
+            highlighted=True,
         )
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar
 from moverank.indexer.documents import Document, counted_from
 from moverank.indexer.ranked_texts import RankedTexts, title_and_parts, whole_texts
 from moverank.indexer.ranking_spec import RankingSpec
+from moverank.indexer.search.spellings import Respelled
 from moverank.rerank.distance.ground_cost import NearWord
 from moverank.rerank.ranking import NEAR, Flow, Highlight, Span
 from moverank.rerank.runtime.deadline import check_time
@@ -77,6 +78,15 @@ def spans_by_word(found: Iterable[Occurrence]) -> WordSpans:
     for part, start, end, word in found:
         spans.setdefault(word, []).append(Span(part, start, end))
     return {word: tuple(own) for word, own in spans.items()}
+
+
+def respelled_spans(spans: WordSpans, respelled: Respelled) -> WordSpans:
+    """Return the places of the words of a query, those of misspelt words as places of the stored ones."""
+    changed = dict[str, tuple[Span, ...]]()
+    for word, own in spans.items():
+        for name in respelled.get(word, (word,)):
+            changed[name] = (*changed.get(name, ()), *own)
+    return changed
 
 
 def with_spans(flows: Iterable[Flow], source: WordSpans, target: WordSpans) -> tuple[Flow, ...]:

@@ -1,11 +1,11 @@
 """The nearest pairs of documents of a collection, and the graph of the k nearest neighbours of each."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from moverank.indexer.files.arrays import Arrays, Kinds, is_within, read_arrays,
 from moverank.indexer.files.checksums import checksum, joined_checksum
 from moverank.indexer.options import Progress
 from moverank.indexer.ranking_spec import RankingSpec
+from moverank.indexer.search.differences import FactsIn, Stated
 from moverank.indexer.search.document_words import row_words
 from moverank.indexer.search.encoded_documents import whole_documents
 from moverank.indexer.search.ordering import smallest_first
@@ -50,18 +51,37 @@ class FoundPairs:
     compared: int
     counts: StageCounts
 
+    @property
+    def documents(self) -> list[int]:
+        """Return the ids of the documents of all pairs, increasing."""
+        return [int(id_) for id_ in np.union1d(self.first, self.second)]
+
+    def take(self, chosen: NDArray[np.bool_]) -> "FoundPairs":
+        """Return only the `chosen` (p,) pairs."""
+        first, second, distances = self.first[chosen], self.second[chosen], self.distances[chosen]
+        return replace(self, first=first, second=second, distances=distances)
+
+    def differing(self, stated: Mapping[int, Stated]) -> NDArray[np.bool_]:
+        """Return whether the documents of each pair (p,) state different things."""
+        pairs = zip(self.first.tolist(), self.second.tolist(), strict=True)
+        return np.array([stated[one].keys() != stated[other].keys() for one, other in pairs], bool)
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
     """Two documents, by their `keys` and `titles`, and their distance.
 
-    `unknown_words` are, of each document, the words without a vector that the other lacks: the distance ignores them.
+    `unknown_words` are, of each document, the words without a vector that the other lacks. `differences` are, of each,
+    the negations, numbers, quantities, dates and limiting words that the other lacks; see `differences.stated`.
+    `beginnings` are those of the texts of documents without a title, and the titles of others.
     """
 
     keys: tuple[str, str]
     titles: tuple[str, str]
     distance: float
     unknown_words: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    differences: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    beginnings: tuple[str, str] = ("", "")
 
     @property
     def differ(self) -> bool:
@@ -69,17 +89,38 @@ class Pair:
         return any(self.unknown_words)
 
     @classmethod
-    def of(
-        cls,
-        keys: tuple[str, str],
-        titles: tuple[str, str],
-        distance: float,
-        one: Sequence[str],
-        other: Sequence[str],
-    ) -> "Pair":
-        """Return a pair of documents whose words without a vector are `one` and `other`."""
-        first, second = set(one), set(other)
-        return cls(keys, titles, distance, (tuple(sorted(first - second)), tuple(sorted(second - first))))
+    def of(cls, one: "PairedDocument", other: "PairedDocument", distance: float) -> "Pair":
+        """Return a pair of documents."""
+        return cls(
+            (one.key, other.key),
+            (one.title, other.title),
+            distance,
+            _apart(one.unknown_words, other.unknown_words),
+            _unshared(one.stated, other.stated),
+            (one.title or one.beginning, other.title or other.beginning),
+        )
+
+
+class PairedDocument(NamedTuple):
+    """A document of a pair: its words without a vector, what it states, and the beginning of its text."""
+
+    key: str
+    title: str
+    unknown_words: Sequence[str]
+    stated: Stated
+    beginning: str
+
+
+def _unshared(one: Stated, other: Stated) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what each of two documents states and the other does not, as it is written."""
+    first, second = _apart(one, other)
+    return tuple(one[name] for name in first), tuple(other[name] for name in second)
+
+
+def _apart(one: Iterable[str], other: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what each of two sets has and the other lacks."""
+    first, second = set(one), set(other)
+    return tuple(sorted(first - second)), tuple(sorted(second - first))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +165,11 @@ def check_pair_ranking(ranking: RankingSpec, *, far: bool) -> None:
         )
 
 
+def far_by_default(ranking: RankingSpec) -> bool:
+    """Return whether words without a vector can be far from all others in the pairs of a ranking."""
+    return is_wmd(ranking) and ranking.weights not in OF_VECTORS
+
+
 def is_wmd(ranking: RankingSpec) -> bool:
     """Return whether a ranking is WMD itself; UsageError if it has no totals or distances."""
     if ranking.single_scorer:
@@ -164,20 +210,28 @@ def find_pairs(
 
 
 def find_pairs_of(
-    new: NDArray[np.int64], view: View, ranking: RankingSpec, within: float, progress: Progress
+    new: NDArray[np.int64], view: View, ranking: RankingSpec, within: float, facts_in: FactsIn, progress: Progress
 ) -> tuple[FoundPairs, NDArray[np.int64]]:
     """Find the pairs of one of the documents `new` with any other one whose distance is at most `within`.
 
-    `first` are new documents; the rest is as in `find_pairs`. A new document whose bag another new one of a smaller id
-    has is in no pair: its distances are the same. The ids of these copies are returned, too.
+    `first` are new documents; words without a vector are far if the weights allow it; the rest is as in `find_pairs`. A
+    new document whose bag another new one of a smaller id has, and that states the same, is in no pair: its distances
+    are the same. The ids of these copies are returned, too.
     """
-    ids, bags, vectors = _documents(view, ranking)
-    rows, first_of = np.flatnonzero(np.isin(ids, new)), dict[bytes, int]()
+    far = far_by_default(ranking)
+    ids, bags, vectors, known = _all_words(view, ranking) if far else (*_documents(view, ranking), None)
+    rows, equal = np.flatnonzero(np.isin(ids, new)), dict[bytes, list[int]]()
     for row in rows.tolist():
-        first_of.setdefault(bags[row].words.tobytes() + bags[row].weights.tobytes(), row)
-    once = np.array([*first_of.values()], np.int64)
+        equal.setdefault(bags[row].words.tobytes() + bags[row].weights.tobytes(), []).append(row)
+    several = [row for group in equal.values() if len(group) > 1 for row in group]
+    facts = facts_in(ids[several].tolist())
+    first_of = dict[tuple[bytes, frozenset[str]], int]()
+    for bag, group in equal.items():
+        for row in group:
+            first_of.setdefault((bag, frozenset(facts[int(ids[row])].stated if len(group) > 1 else ())), row)
+    once = np.array(sorted(first_of.values()), np.int64)
     order = np.append(once, np.setdiff1d(np.arange(len(ids)), rows))
-    found = pairs_of_bags(ids[order], bags.take(order), vectors, within, None, None, progress, count=len(once))
+    found = pairs_of_bags(ids[order], bags.take(order), vectors, within, None, None, progress, known, count=len(once))
     return replace(found, ids=np.sort(ids[order])), ids[np.setdiff1d(rows, once)]
 
 

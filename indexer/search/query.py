@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.ranking_spec import RankingSpec, ScorerChoice
 from moverank.indexer.search.occurrences import WordSpans
+from moverank.indexer.search.spellings import Respelled
 from moverank.rerank.bags.bag import Bag, Bags, lookup
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.encoders.encoder import Documents, Encoder, encode
@@ -45,6 +46,7 @@ class QueryWords:
     terms: Mapping[float, QueryTerms] = field(default_factory=dict)  # all words, by the gamma of a scorer
     unknown: tuple[str, ...] | None = None  # words without a vector, see `Ranking`; None for a stored document
     ignored: tuple[str, ...] | None = None  # words without effect, see `Ranking`; None for a stored document
+    respelled: Respelled = field(default_factory=dict)  # the stored words in the place of misspelt ones
 
     @classmethod
     def none(cls, dim: int) -> "QueryWords":
@@ -126,6 +128,7 @@ class Query:
     why_empty: str | None = None  # why no document is allowed, if none is
     percentiles: bool = False  # hits have percentiles
     largest_share: float = inf  # of the documents that are above a hit: the list ends before hits beyond it
+    spelling: bool = True  # misspelt words become stored ones
 
     @property
     def needs_bag(self) -> bool:

@@ -14,12 +14,13 @@ from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, OtherGroups, Se
 from moverank.indexer.ranked_texts import QueryText, query_document, ranked_texts
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, ScorerChoice
 from moverank.indexer.search.candidates import NO_CANDIDATES, NO_VECTOR, allowed_rows, needs_candidates
-from moverank.indexer.search.counted_query import CountedQuery, TextCounter, part_counts
+from moverank.indexer.search.counted_query import CountedQuery, TextCounter, part_counts, respelled_counts
 from moverank.indexer.search.document_words import DocumentWords
 from moverank.indexer.search.phases import Search
 from moverank.indexer.search.priors import prior_fields, prior_of
 from moverank.indexer.search.query import PortableQuery, Prior, Query, QueryWords
 from moverank.indexer.search.sized_cache import SizedCache
+from moverank.indexer.search.spellings import LONGEST_TYPED, Respelled, Spellings
 from moverank.indexer.search.sum_terms import without_numbers
 from moverank.indexer.search.term_scores import TermScores
 from moverank.indexer.search.view import View
@@ -30,6 +31,7 @@ from moverank.indexer.word_factors import check_weights
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.scorers import WordVectors
 from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.term_rules import is_ngrams
 
 
 def ignored_words(
@@ -96,6 +98,7 @@ class QueryParser:
             why_empty=None if allowed is None or len(allowed) else self.why_none_passes(options.where or ()),
             percentiles=options.has_percentiles,
             largest_share=options.largest_share,
+            spelling=options.spelling,
         )
 
     def why_none_passes(self, where: Where) -> str:
@@ -186,7 +189,8 @@ class QueryParser:
         """
         counter = TextCounter(self._tokenizer)
         counted = counter.count([text])
-        texts = sorted(counter.words)
+        respelled = self._respelled(counter.words, query) if query.spelling else {}
+        texts = sorted({*counter.words}.union(*respelled.values()))
         vectors = WordVectors(*self._embedding.spread(texts))
         found = self._reader.words(texts)
         stored = {word.word: word.id for word in found}
@@ -194,14 +198,44 @@ class QueryParser:
         if not len(texts) or (needs_vector and not vectors.known.any()):
             raise NoKnownWords(without_words(text, has_words=bool(texts)))
         ids = np.array([stored.get(name, 0) for name in texts], np.int64)
-        counts = part_counts(counted, counter.places(texts))
+        counts = respelled_counts(part_counts(counted, counter.places(texts)), texts, respelled)
         words = CountedQuery(tuple(texts), ids, vectors, counts, float(self._settings.title_weight))
         weighted = words.weighted(query, self.view.factors)
         has_vector = {word for word, known in zip(texts, vectors.known.tolist(), strict=True) if known}
-        unknown = tuple(word for word in texts if word not in has_vector)
+        own = [word for word in texts if word not in respelled]
+        unknown = tuple(word for word in own if word not in has_vector)
         occurring = {word.word for word in found if word.frequency}
-        ignored = ignored_words(texts, has_vector, query.ranking, occurring, self.view.scores)
-        return replace(weighted, unknown=unknown, ignored=ignored)
+        ignored = ignored_words(own, has_vector, query.ranking, occurring, self.view.scores)
+        return replace(weighted, unknown=unknown, ignored=ignored, respelled=respelled)
+
+    def _respelled(self, words: Sequence[str], query: Query) -> Respelled:
+        """Return the stored words in the place of those that no document has, and that have no vector and no stem.
+
+        In a language whose letters have marks, they replace each word of a query that is typed without any.
+        """
+        typed_plainly = self._settings.marks and all(map(str.isascii, words))
+        missing = words if typed_plainly else self._missing(words, query)
+        if not missing or len(words) > LONGEST_TYPED:
+            return {}
+        spellings = self.view.computed.get("spellings", self._spellings)
+        near = spellings.unmarked if typed_plainly else spellings.near
+        found = {word: own for word in missing if (own := near(word))}
+        return {word: own for word, own in found.items() if list(own) != [word]}
+
+    def _missing(self, words: Sequence[str], query: Query) -> list[str]:
+        known = {word.word for word in self._reader.words(words) if word.frequency}
+        known.update(word for word, row in zip(words, self._embedding.find(words), strict=True) if row >= 0)
+        for term in query.ranking.scorers:
+            if term.scorer and term.scorer.rule and not is_ngrams(term.scorer.rule):
+                known |= self.view.scores.known(words, term.scorer.rule, term.gamma or 0.0)
+        return [word for word in words if word not in known]
+
+    def _spellings(self) -> Spellings:
+        larger = self.view.scores.larger_words
+        if larger:
+            return Spellings(*larger)
+        stored = [(word.word, word.frequency) for word in self._reader.all_words()]
+        return Spellings([word for word, _ in stored], np.array([number for _, number in stored], np.int64))
 
     def _occur(self, texts: Sequence[str], stored: Mapping[str, int], query: Query) -> bool:
         """Return whether any of the words, or any term of theirs that the ranking compares, is in a document."""

@@ -1,6 +1,6 @@
 """Searches one state of a collection: all documents, by files, or candidates that a database chooses."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
@@ -18,7 +18,8 @@ from moverank.indexer.ranked_texts import QueryText, StoredKey, query_document, 
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, check_rules, distance_of, resolve
 from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.candidate_rankings import RerankTask, StoredCandidates, rerank_many
-from moverank.indexer.search.deduplication import Deduplication, deduplicated, visiting_order
+from moverank.indexer.search.deduplication import Deduplication, separated, visiting_order
+from moverank.indexer.search.differences import Facts, Stated, stored_facts
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.document_words import DocumentWords
 from moverank.indexer.search.engine_scores import Scores
@@ -26,11 +27,19 @@ from moverank.indexer.search.explanations import StoredBag, explain_document, ex
 from moverank.indexer.search.grouping import check_not_by_share, check_not_grouped, grouped, ranking_or_problem
 from moverank.indexer.search.hits import StoredHits, ranking_of
 from moverank.indexer.search.locating import Locator, stopping_query, stored_factors, stored_texts
-from moverank.indexer.search.occurrences import Matcher, WordSpans, occurrences, places_of, spans_by_word
+from moverank.indexer.search.occurrences import (
+    Matcher,
+    WordSpans,
+    occurrences,
+    places_of,
+    respelled_spans,
+    spans_by_word,
+)
 from moverank.indexer.search.pairs import (
     FoundPairs,
     Neighbours,
     Pair,
+    PairedDocument,
     Pairs,
     check_pair_ranking,
     find_neighbours,
@@ -225,7 +234,7 @@ class Searcher:
         """Find the nearest pairs of documents; see `Collection.pairs` and `find_pairs`."""
         _, query = self._resolved(options)
         found = self._found_pairs(query, within, k, progress, far=far, resumed=resumed)
-        return self._shown_pairs(found, query)
+        return self._shown_pairs(found, query, self._facts(found.documents))
 
     def dedupe(
         self,
@@ -243,9 +252,12 @@ class Searcher:
         order_of = partial(visiting_order, keep, self._reader, self.view.scores, self._fields_of_shards)
         order_of(np.empty(0, np.int64))  # errors are raised before the work
         found = self._found_pairs(query, within, None, progress, far=far, resumed=resumed)
-        removals, kept = deduplicated(found, order_of(found.ids))
+        facts = self._facts(found.documents)
+        stated: dict[int, Stated] = {id_: {} if keep.differing else facts[id_].stated for id_ in facts}
+        removals, kept, differing = separated(found, order_of(found.ids), stated)
         keys = self._reader.keys(kept.tolist())
-        result = Deduplication.of(self._shown_pairs(removals, query), [keys[id_] for id_ in kept.tolist()], within)
+        pairs, others = (self._shown_pairs(each, query, facts) for each in (removals, differing))
+        result = Deduplication.of(pairs, [keys[id_] for id_ in kept.tolist()], within, others)
         if not explained:
             return result
         ids = zip(removals.first.tolist(), removals.second.tolist(), strict=True)
@@ -259,11 +271,13 @@ class Searcher:
         """Return the keys, by id, of those of the documents `new` (m,) to remove if all others are kept.
 
         New documents are visited after the others, in the order of their ids; the distance must be WMD. A copy of an
-        earlier new document is removed in any case: what is near that one is near the copy, too.
+        earlier new document is removed in any case: what is near that one is near the copy, too. Documents that state
+        something else are no copies; see `differences.stated`.
         """
         _, query = self._resolved(options)
-        found, copies = find_pairs_of(new, self.view, query.ranking, within, progress)
-        removals, _ = deduplicated(found, np.lexsort((found.ids, np.isin(found.ids, new))))
+        found, copies = find_pairs_of(new, self.view, query.ranking, within, self._facts, progress)
+        order = np.lexsort((found.ids, np.isin(found.ids, new)))
+        removals, _, _ = separated(found, order, {id_: own.stated for id_, own in self._facts(found.documents).items()})
         return self._reader.keys([*removals.first.tolist(), *copies.tolist()])
 
     def _found_pairs(
@@ -275,22 +289,17 @@ class Searcher:
             return find_pairs(self.view, query.ranking, within, k, query.allowed, progress, far=far, resumed=resumed)
         return self._pairs_by_searches(query, within, k, progress)
 
-    def _shown_pairs(self, found: FoundPairs, query: Query) -> Pairs:
-        """Return pairs with keys, titles and words without a vector."""
-        documents = np.union1d(found.first, found.second).tolist()
+    def _shown_pairs(self, found: FoundPairs, query: Query, facts: Mapping[int, Facts]) -> Pairs:
+        """Return pairs with keys, titles, words without a vector, and what each document states."""
+        documents = found.documents
         shown, words = self._reader.shown(documents), self._reader.unknown_words(documents)
+        paired = {id_: PairedDocument(shown[id_].key, shown[id_].title, words[id_], *facts[id_]) for id_ in documents}
         ids = zip(found.first.tolist(), found.second.tolist(), found.distances.tolist(), strict=True)
-        pairs = tuple(
-            Pair.of(
-                (shown[one].key, shown[other].key),
-                (shown[one].title, shown[other].title),
-                distance,
-                words[one],
-                words[other],
-            )
-            for one, other, distance in ids
-        )
+        pairs = tuple(Pair.of(paired[one], paired[other], distance) for one, other, distance in ids)
         return Pairs(pairs, found.compared, found.counts, str(query.ranking), query.why_empty)
+
+    def _facts(self, ids: Sequence[int]) -> dict[int, Facts]:
+        return stored_facts(self._reader, ids, self._settings.tokenizer)
 
     def _pairs_by_searches(self, query: Query, within: float, k: int | None, progress: Progress) -> FoundPairs:
         """Find the nearest pairs by a sum; see `pairs_by_searches`."""
@@ -454,7 +463,8 @@ class Searcher:
             query = home.text(request, query)
         if not options.highlight:
             return query
-        return replace(query, spans=cache(partial(self._spans, request, options.most_characters)))
+        spans = partial(self._spans, request, options.most_characters)
+        return replace(query, spans=cache(lambda: respelled_spans(spans(), query.words.respelled)))
 
     def _answer(self, request: QueryText | StoredKey, options: SearchOptions) -> Ranking:
         ranking = self._ranking_of(options)

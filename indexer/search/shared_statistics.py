@@ -78,6 +78,11 @@ class SharedStatistics:
         """Return the statistics of the terms of a query, which a shard may lack."""
         return self.tables[gamma, rule].of_terms(terms, self.documents)
 
+    @property
+    def all_words(self) -> tuple[Sequence[str], NDArray[np.int64]]:
+        """Return all words (v,) of all shards, and in how many documents each occurs."""
+        return self.tables[WORDS].terms, self.tables[WORDS].document_frequencies
+
     def idf(self, words: Sequence[str]) -> NDArray[np.float64]:
         """Return the idf (n,) of words; one in no document gets the largest."""
         counted = self.tables[WORDS].of_terms(words, self.documents)
@@ -85,10 +90,11 @@ class SharedStatistics:
 
 
 def needed_tables(ranking: RankingSpec, joined: ScorerChoice | None) -> set[TableKey]:
-    """Return the tables that searches by a ranking need; `joined`: a scorer that also chooses candidates, by bags."""
-    needed = {(term.gamma or 0.0, term.scorer.rule) for term in ranking.scorers if term.scorer}
-    if ranking.weights == "tfidf":
-        needed.add(WORDS)
+    """Return the tables that searches by a ranking need; `joined`: a scorer that also chooses candidates, by bags.
+
+    The words of all shards are always among them: a query's misspelt words become some of these.
+    """
+    needed = {(term.gamma or 0.0, term.scorer.rule) for term in ranking.scorers if term.scorer} | {WORDS}
     if joined:
         needed.add((ranking.gamma, joined.rule))
     return needed

@@ -72,6 +72,11 @@ class LargerCollection(Protocol):
         """Return the statistics of a query's terms (h,); None: the statistics of the documents' terms suffice."""
         ...
 
+    @property
+    def all_words(self) -> tuple[Sequence[str], NDArray[np.int64]] | None:
+        """Return all words (v,), and in how many documents each occurs; None: they are not known."""
+        ...
+
 
 class TermScores:
     """Scores the documents of a view, `parts`; scorers are fitted on first use and cached.
@@ -103,6 +108,19 @@ class TermScores:
     def lengths(self) -> NDArray[np.float64]:
         """Return the numbers of words (n,) of the documents `ids` as they are counted, a title's by its weight."""
         return np.concatenate([np.empty(0), *(each.counted.lengths for each in self.counts(0.0, None).segments)])
+
+    def known(self, words: Sequence[str], rule: str, gamma: float) -> set[str]:
+        """Return the words with a term, by a rule, that a document has, also one of the larger collection."""
+        terms = terms_of(words, rule)
+        larger = self._frequencies.of_query(terms.texts, rule, gamma) if self._frequencies else None
+        if larger is None:
+            return self.derived(rule).known(words)
+        return {words[row] for row in terms.words[larger.document_frequencies > 0].tolist()}
+
+    @property
+    def larger_words(self) -> tuple[Sequence[str], NDArray[np.int64]] | None:
+        """Return the words of a larger collection, and in how many of its documents each occurs, if it has them."""
+        return self._frequencies.all_words if self._frequencies else None
 
     def check(self) -> None:
         """Check the files of the counts; DamagedFile names a damaged one."""

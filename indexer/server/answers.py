@@ -220,6 +220,8 @@ class RankingObject(TypedDict):
     """Words of the query without a vector."""
     ignored_words: NotRequired[list[str]]
     """Words of the query without effect on the ranking."""
+    respelled_words: NotRequired[dict[str, list[str]]]
+    """Misspelt words of the query, and the stored words in the place of each."""
     missing_shards: NotRequired[list[str]]
     """The shards that did not answer."""
     why_empty: NotRequired[str]

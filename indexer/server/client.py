@@ -196,6 +196,7 @@ def _body(options: SearchOptions) -> dict[str, Any]:
         "highlight": bool(options.highlight) or None,
         "passage": options.passage,
         "group_by": options.group_by,
+        "spelling": options.spelling and None,
         "budget": options.budget,
     }
     return {name: value for name, value in values.items() if value is not None}

@@ -79,6 +79,9 @@ class SearchParameters(RankingParameters):
     group_by: str | None = None
     """Only the best hit of each value of this field is in the list."""
 
+    spelling: bool = True
+    """Words of the query that no document has are replaced by stored ones with the fewest typing errors."""
+
     def resolved(self, limits: Limits, task: Task, queries: int = 1) -> SearchOptions:
         """Return the options of one search of `queries` queries; the `task` ends it, by the budget of the request.
 
@@ -104,6 +107,7 @@ class SearchParameters(RankingParameters):
             highlight=self.highlight,
             passage=self.passage,
             group_by=self.group_by,
+            spelling=self.spelling,
             stop=task.over,
             most_characters=limits.answer // queries,
         )

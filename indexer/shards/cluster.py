@@ -18,6 +18,7 @@ from moverank.indexer.indexing.removal import DocumentsToRemove, check_unchanged
 from moverank.indexer.options import Progress, Where, silent
 from moverank.indexer.reading.inputs.vectors_by_key import KeyedVectors, VectorsByKey
 from moverank.indexer.scope import Scope
+from moverank.indexer.search.differences import Facts
 from moverank.indexer.settings import Settings
 from moverank.indexer.shards.actors import RayShards
 from moverank.indexer.shards.changing import Changer
@@ -277,6 +278,11 @@ class Cluster(Face):
         """Return all documents that have a word, counted, shard by shard; see `Collection.counted_documents`."""
         found = self._coordinator.with_each(Collection.counted_documents, list(fields))
         return [one for of_shard in found.values() for one in of_shard]
+
+    def facts(self, keys: Sequence[str]) -> dict[str, Facts]:
+        """Return what the documents with some keys state, and how they begin; see `Collection.facts`."""
+        found = self._coordinator.with_each(Collection.facts, list(keys))
+        return {key: own for of_shard in found.values() for key, own in of_shard.items()}
 
     def vectors_of(self, words: Sequence[str]) -> VectorsOfWords:
         """Return the vectors of words, which all shards have."""

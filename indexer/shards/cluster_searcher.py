@@ -290,7 +290,8 @@ class ClusterSearcher:
             raise UsageError("pairs of shards are those of all documents: leave --where out")
         ranking, whole = self._ranking_of(options), WholeCorpus.of(self._documents)
         directory = self._documents.directory if resumed else None
-        return pairs_of_texts(whole.texts, whole.titles, ranking, within, k, directory, progress, far=far)
+        own = whole.texts, whole.titles, ranking, within, k, directory, progress, self._documents.facts
+        return pairs_of_texts(*own, far=far)
 
     def dedupe(
         self,
@@ -311,7 +312,8 @@ class ClusterSearcher:
             )
         ranking, whole = self._ranking_of(options), WholeCorpus.of(self._documents)
         directory = self._documents.directory if resumed else None
-        return deduplicated_texts(whole.texts, whole.titles, ranking, within, keep, directory, progress, far=far)
+        own = whole.texts, whole.titles, ranking, within, keep, directory, progress, self._documents.facts
+        return deduplicated_texts(*own, far=far)
 
     def _answer(self, request: QueryText | StoredKey, options: SearchOptions) -> Ranking:
         def answer(version: Version) -> Ranking:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,7 +121,7 @@ def _assembled(parts: list["CountedPart"], position_of: NDArray[np.int32]) -> Po
 
 
 def packed_rows(
-    rows: NDArray[np.int64], words: NDArray[np.int32], ranks: NDArray[np.int32], counts: NDArray[np.int32], n: int
+    rows: NDArray[np.int64], words: NDArray[np.int32], ranks: NDArray[np.int32], counts: NDArray[Any], n: int
 ) -> PartCounts:
     """Return counts (nnz,) as `n` rows, which may be empty; `rows` (nnz,) increase; the order within a row is free."""
     order = _order(rows, words, ranks)

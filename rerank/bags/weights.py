@@ -25,13 +25,13 @@ class PartCounts:
 
     Document i is the slice `starts[i]:starts[i + 1]` of `words`, `ranks` and `counts` (nnz,) int32: the count of a word
     in the parts of that rank (0 is the top), or in the title (rank `TITLE`). The entries of a document are sorted by
-    word; a word has one entry for each rank.
+    word; a word has one entry for each rank. Counts of a query may be shares of a count, float64.
     """
 
     starts: NDArray[np.int64]
     words: NDArray[np.int32]
     ranks: NDArray[np.int32]
-    counts: NDArray[np.int32]
+    counts: NDArray[np.int32] | NDArray[np.float64]
 
     def __len__(self) -> int:
         return len(self.starts) - 1

@@ -102,7 +102,7 @@ def _compiling(directory: str | None) -> str:
             "compiling for this machine: this takes some seconds, and again when "
             f"{directory} is emptied: neither the package nor the home directory is writable"
         )
-    return "compiling for this machine: this takes some seconds, once"
+    return "compiling for this machine: this takes some seconds, once for each part that is used"
 
 
 @cache

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Literal
 
 from moverank.rerank.runtime.deadline import check_time
+from moverank.rerank.words.limiting_words import NEGATIONS, NO_NEGATIONS
 from moverank.rerank.words.measures import (
     COMMA_LANGUAGES,
     CURRENCIES,
@@ -22,7 +23,6 @@ from moverank.rerank.words.measures import (
     money_of,
 )
 from moverank.rerank.words.months import month_pattern, months_of
-from moverank.rerank.words.negations import NEGATIONS, NO_NEGATIONS
 from moverank.rerank.words.tokenizer import Tokenizer
 
 UnitKind = Literal["word", "name", "number", "quantity", "date"]
@@ -86,7 +86,7 @@ def _words(text: str, tokenizer: Tokenizer, typed: Sequence[Unit]) -> Iterator[U
             continue
         if word in exceptions.get(before, ()) or _CLAUSE_END.search(outside, last, start):
             left = 0
-        if _negates(text, end, word, negations):
+        if negates(text, end, word, negations):
             left = _SCOPE
         elif word not in tokenizer.stop_words:
             kind: UnitKind = "name" if any(char.isdigit() for char in word) else "word"
@@ -104,7 +104,7 @@ def _without(text: str, typed: Sequence[Unit]) -> str:
     return "".join([*kept, text[last:]])
 
 
-def _negates(text: str, end: int, word: str, negations: frozenset[str]) -> bool:
+def negates(text: str, end: int, word: str, negations: frozenset[str]) -> bool:
     """Return whether a word that ends at `end` is a negation: one of the language's, or the end of `n't`."""
     if word in negations:
         return word != "n" or text[end : end + 1] in _APOSTROPHES

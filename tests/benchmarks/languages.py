@@ -166,10 +166,10 @@ def default_rankings(documents: Mapping[str, str], queries: Mapping[str, str], s
         return {query: first_keys(collection, text) for query, text in queries.items()}
 
 
-def first_keys(collection: Collection, text: str) -> list[str]:
+def first_keys(collection: Collection, text: str, *, spelling: bool = True) -> list[str]:
     """Return the keys of the first hits, none of a query without a word in the texts."""
     try:
-        return [hit.key for hit in collection.search(text, k=CUTOFF, exact=True).hits]
+        return [hit.key for hit in collection.search(text, k=CUTOFF, exact=True, spelling=spelling).hits]
     except NoKnownWords:
         return []
 

@@ -25,6 +25,7 @@ _OTHER: dict[str, Any] = {
     "highlight": True,
     "passage": 7,
     "group_by": "label",
+    "spelling": False,
     "budget": 99.0,
     "stop": bool,
     "most_characters": 10**6,

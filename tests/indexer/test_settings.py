@@ -128,7 +128,8 @@ def test_the_default_ranking_follows_the_vectors_and_the_stop_words() -> None:
 
 
 def test_the_default_ranking_follows_the_language() -> None:
-    assert Settings(language="de").specification == "bm25:k1=1.6,stem=german"
+    assert Settings(language="de").specification == "bm25:k1=1.6,stem=german+2*bm25:k1=1.6,ngrams=4"
+    assert Settings(language="ko").specification == "bm25:k1=1.6+2*bm25:k1=1.6,ngrams=2"  # particles stay in words
     assert Settings(language="de", stop_words="none").stem == "german"
     letters = "+0.5*cover+bm25:k1=1.6,stem=german+2*bm25:k1=1.6,ngrams=4+cosine"
     assert Settings("lsi", language="de").specification == f"wmd:mu=20,weights=tfidf{letters}"

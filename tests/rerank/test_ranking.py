@@ -50,6 +50,7 @@ def hits(draw: st.DrawFn) -> Hit:
     about["text"] = draw(st.none() | st.text())
     about |= {"metadata": draw(METADATA), "flows": draw(FLOWS)}
     about |= {"highlights": draw(HIGHLIGHTS), "snippet_highlights": draw(HIGHLIGHTS), "passage": draw(PASSAGES)}
+    about["highlighted"] = bool(about["highlights"] or about["snippet_highlights"]) or draw(st.booleans())
     about["part_starts"] = tuple(draw(st.lists(st.integers(0, 99), max_size=2)))
     kind = draw(st.sampled_from(["distance", "scorer", "sum"]))
     distance = {"distance": NUMBERS, "scorer": st.just(math.nan), "sum": OR_NAN}[kind]
@@ -77,6 +78,7 @@ RANKINGS = st.builds(
     st.text(),
     st.none() | WORDS,
     st.none() | WORDS,
+    st.dictionaries(st.text(max_size=3), WORDS, max_size=2),
     WORDS,
     st.lists(SCALES, max_size=3).map(tuple),
 )

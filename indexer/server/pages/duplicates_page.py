@@ -6,7 +6,9 @@ from fastapi.responses import HTMLResponse
 from moverank.indexer.errors import IndexerError
 from moverank.indexer.face import pair_options
 from moverank.indexer.options import KeepOrder
+from moverank.indexer.ranking_spec import resolve
 from moverank.indexer.search.deduplication import Deduplication, Duplicate
+from moverank.indexer.search.pairs import far_by_default
 from moverank.indexer.server.pages.rendering import PageValues, error_page, page_about
 from moverank.indexer.server.pages.search_page import chosen_collection, cut_title, number_or_dash
 from moverank.indexer.server.pages.typed_form import TypedForm, typed_number
@@ -38,10 +40,11 @@ async def duplicates_page(state: ThisServer, request: Request) -> HTMLResponse:
                 return {"groups": None}
 
             options, _ = pair_options(within, None, None, None, form.conditions or None, view.settings.ranking)
+            far = far_by_default(resolve(options.ranking, options.gamma, view.settings.ranking))
             clock, resumed = _Clock(task, resumed=not state.read_only), not state.read_only
             found: PageValues = state.finished.get(
                 (served.name, view.revision, view.settings, within, tuple(form.conditions)),
-                lambda: _shown(view.searcher.dedupe(within, options, KeepOrder(), clock, resumed=resumed)),
+                lambda: _shown(view.searcher.dedupe(within, options, KeepOrder(), clock, far=far, resumed=resumed)),
             )
             return found | {"larger": [f"{factor * (within or _SMALLEST):g}" for factor in (2, 4, 8)]}
 
@@ -85,6 +88,7 @@ def _shown(found: Deduplication) -> PageValues:
         ],
         "all_groups": len(groups),
         "removed": len(found.removed),
+        "differing": len(found.differing),
         "documents": len(found.kept) + len(found.removed),
         "ranked_by": found.ranked_by,
     }

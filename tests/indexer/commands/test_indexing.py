@@ -151,3 +151,22 @@ def test_an_invalid_factory_string_is_refused_before_anything_is_created(
     assert (answer.code, answer.out) == (2, "")
     assert "'Nope'" in answer.sentence
     assert not (tmp_path / "new").exists()
+
+
+def test_an_option_that_is_given_twice_is_refused(call: Call, tmp_path: Path, vectors: Path) -> None:
+    file = tmp_path / "one.jsonl"
+    file.write_text('{"id": "a", "text": "dog"}')
+    answer = call("index", file, "-i", tmp_path / "x", "--embedding", vectors, "--key-field", "id", "--key-field=key")
+    assert (answer.code, answer.sentence) == (2, "--key-field is given 2 times: give it once")
+    assert not (tmp_path / "x").exists()
+
+
+def test_several_text_fields_are_parts_of_a_document(call: Call, tmp_path: Path, vectors: Path) -> None:
+    file = tmp_path / "two.jsonl"
+    file.write_text('{"id": "a", "question": "dog", "answer": "cat", "body": "not read"}')
+    fields = ("--text-field", "question", "--text-field", "answer")
+    assert call("index", file, "-i", tmp_path / "x", "--embedding", vectors, *fields).code == 0
+    (shown,) = call("export", "-i", tmp_path / "x").lines
+    assert [part["text"] for part in shown["parts"]] == ["dog", "cat"]
+    threads = call("threads", file, "-i", tmp_path / "y", "--embedding", vectors, *fields)
+    assert (threads.code, threads.sentence) == (2, "the posts of threads have one text each: give --text-field once")

@@ -70,11 +70,11 @@ def test_words_without_a_vector_in_which_pairs_differ_are_named(call: Call, code
     found = call("pairs", "-i", codes, "--within", "0", "--rank", "wmd")
     marks = {tuple(cells[1:3]): cells[4:] for cells in (line.split("\t") for line in found.out.splitlines())}
     assert marks == {
-        ("a", "b"): ["no vector: 0x80070005 in a; 0x80070057 in b"],
-        ("a", "c"): ["no vector: 0x80070005 in a; 0x80070057 in c"],
+        ("a", "b"): ["no vector: 0x80070005 in a; 0x80070057 in b", "differ in 0x80070005 / 0x80070057"],
+        ("a", "c"): ["no vector: 0x80070005 in a; 0x80070057 in c", "differ in 0x80070005 / 0x80070057"],
         ("b", "c"): [],
     }
-    assert "2 differ in words without a vector" in found.err
+    assert "2 differ in words without a vector; 2 in a negation, a number or a limiting word" in found.err
     arguments = ("pairs", "-i", codes, "-k", "10")
     objects = [json.loads(line) for line in call(*arguments, "--json").out.splitlines()]
     words = {(each["key"], each["other"]): each["unknown_words"] for each in objects}
@@ -115,14 +115,14 @@ def test_hits_within_a_distance(call: Call, doubled: Path) -> None:
 
 
 def test_what_would_be_removed_is_printed_as_text_json_and_csv(call: Call, doubled: Path) -> None:
-    arguments = ("dedupe", "-i", doubled, "--within", "0", "--rank", "wmd")
+    arguments = ("dedupe", "-i", doubled, "--within", "0", "--rank", "wmd", "--unknown", "ignored")
     found = call(*arguments)
     assert found.code == 0
     assert [line.split() for line in found.out.splitlines() if line.strip()] == [
         ["copies", "kept", "documents", "removed"],
         ["1", "2", "2"],
         ["the", "farthest", "2", "of", "2", "removed", "documents:"],
-        ["distance", "removed", "kept", "title", "title", "of", "the", "kept", "one", "no", "vector"],
+        ["distance", "document", "kept", "title", "title", "of", "the", "kept", "one", "no", "vector", "differs", "in"],
         ["0.0000", "e", "d", "About", "e", "About", "d", "e;", "-"],
         ["0.0000", "b", "a", "About", "b", "About", "a", "b;", "-"],
     ]
@@ -141,6 +141,7 @@ def test_what_would_be_removed_is_printed_as_text_json_and_csv(call: Call, doubl
             "duplicate_of_title": f"About {of}",
             "distance": 0.0,
             "unknown_words": [[key] if key != "a" else [], []],
+            "differences": [[], []],
         }
         for key, of in (("b", "a"), ("e", "d"))
     ]
@@ -164,7 +165,7 @@ def test_flows_are_those_that_explain_prints(call: Call, doubled: Path) -> None:
 
 
 def test_documents_that_are_not_kept_are_removed(call: Call, doubled: Path) -> None:
-    arguments = ("dedupe", "-i", doubled, "--within", "0", "--keep-where", "key=e")
+    arguments = ("dedupe", "-i", doubled, "--within", "0", "--keep-where", "key=e", "--unknown", "ignored")
     dry = call(*arguments, "--remove", "--dry-run", "--json")
     assert [(each["key"], each["duplicate_of"]) for each in dry.lines] == [("b", "a"), ("d", "e")]
     assert "the same command" not in dry.err
@@ -216,3 +217,59 @@ def test_an_interruption_removes_nothing(call: Call, doubled: Path, monkeypatch:
         "interrupted: nothing was removed; the same command continues an unfinished comparison by wmd or pwmd after "
         "the last document done"
     )
+
+
+CASE = {
+    "safe": "The dog is near the river.",
+    "same": "the DOG is near the river!",
+    "not": "The dog is never near the river.",
+    "five": "The dog is near the river at 5 km.",
+    "six": "The dog is near the river at 6 km.",
+}
+
+
+@pytest.fixture
+def stating(call: Call, vectors: Path, tmp_path: Path) -> Path:
+    """Return a collection of texts with equal bags, of which two state the same."""
+    file = tmp_path / "stating.jsonl"
+    file.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in CASE.items()))
+    assert call("index", file, "-i", tmp_path / "stating", "--embedding", vectors).code == 0
+    return tmp_path / "stating"
+
+
+def test_documents_that_state_otherwise_are_no_copies(call: Call, stating: Path) -> None:
+    arguments = ("dedupe", "-i", stating, "--within", "0", "--unknown", "ignored")
+    found = call(*arguments)
+    assert [each["key"] for each in call(*arguments, "--json").lines] == ["same"]
+    assert "3 near ones are kept for another negation, number or limiting word (--differing removes them)" in found.err
+    shown = " ".join(found.out.split())
+    assert "the nearest 3 of 3 documents that are kept since they state otherwise:" in shown
+    assert "The dog is never near the river. The dog is near the river." in shown  # their beginnings
+    assert "5 km" in shown
+    pairs = call("pairs", "-i", stating, "--within", "0", "--json").lines
+    differences = {(each["key"], each["other"]): each["differences"] for each in pairs}
+    assert differences["safe", "same"] == [[], []]
+    assert differences["five", "six"] == [["5 km"], ["6 km"]]
+    differing = call(*arguments, "--differing", "--json").lines
+    assert {each["key"] for each in differing} == CASE.keys() - {"safe"}
+    assert call(*arguments, "--remove").code == 0
+    assert [each["key"] for each in call("list", "-i", stating, "--json").lines] == ["safe", "not", "five", "six"]
+    assert "no two of 4 documents are within 0" in call(*arguments, "--remove").err
+
+
+def test_a_run_with_dedupe_keeps_documents_that_state_otherwise(call: Call, vectors: Path, tmp_path: Path) -> None:
+    file = tmp_path / "stating.jsonl"
+    file.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in CASE.items()))
+    done = call("index", file, "-i", tmp_path / "new", "--embedding", vectors, "--dedupe", "0", "--json")
+    assert (done.json["added"], done.json["duplicates"]) == (4, 1)
+
+
+def test_a_share_is_the_distance_of_so_many_nearest_pairs(call: Call, stating: Path) -> None:
+    pairs = call("pairs", "-i", stating, "-k", "10", "--unknown", "far", "--json").lines
+    by_share = call("dedupe", "-i", stating, "--within", "40%", "--differing", "--json").lines
+    assert (
+        by_share == call("dedupe", "-i", stating, "--within", str(pairs[3]["distance"]), "--differing", "--json").lines
+    )
+    no_pair = call("dedupe", "-i", stating, "--within", "1%", "--json").lines
+    assert [(each["key"], each["distance"]) for each in no_pair] == [("same", 0.0)]
+    assert "or a share such as 0.1%, not '101%'" in call("dedupe", "-i", stating, "--within", "101%").err

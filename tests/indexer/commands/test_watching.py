@@ -124,3 +124,20 @@ def test_a_collection_that_may_only_be_read_is_listed(call: Call, forum: Path, m
     assert call("watch", "list", "-i", forum).out.startswith("dogs: within 0.5")
     assert call("watch", "events", "-i", forum).out == ""
     assert call("watch", "remove", "dogs", "-i", forum).code == 1
+
+
+def test_a_share_becomes_the_distance_of_so_many_documents_and_can_be_tried(
+    call: Call, forum: Path, tmp_path: Path
+) -> None:
+    more = {"b": "dog wine", "c": "wine bread", "d": "river"}
+    assert call("index", _records(tmp_path, more), "-i", forum).code == 0
+    hits = call("search", "dog cat", "-i", forum, "--rank", "wmd", "--exact", "--json").json["hits"]
+    tried = call("watch", "add", "w", "dog cat", "--within", "50%", "--rank", "wmd", "-i", forum, "--dry-run")
+    lines = [f"{hit['distance']:.4f}\t{hit['key']}\t{hit['snippet']}" for hit in hits[:2]]
+    last = f"2 of the stored documents are within {hits[1]['distance']:g}; no watch was added"
+    assert tried.out.splitlines() == [*lines, last]
+    assert call("watch", "list", "-i", forum).out == ""
+    made = call("watch", "add", "w", "dog cat", "--within", "50%", "--rank", "wmd", "-i", forum, "--json").json
+    assert made["within"] == hits[1]["distance"]
+    assert call("index", _records(tmp_path, {"e": "dog wine"}), "-i", forum, "--json").json["events"] == 1
+    assert call("watch", "add", "w", "dog", "--within", "150%", "-i", forum).code == 2

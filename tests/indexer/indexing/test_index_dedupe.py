@@ -148,10 +148,13 @@ def test_of_many_copies_one_stays(make_collection: MakeCollection) -> None:
     assert not collection.dedupe(limit).removed
 
 
-def test_documents_without_a_known_word_are_not_compared(make_collection: MakeCollection) -> None:
+def test_words_without_a_vector_are_far_and_documents_without_words_are_not_compared(
+    make_collection: MakeCollection,
+) -> None:
     collection = make_collection()
-    run = _Run(collection, [document("a", "zorp"), document("b", "zorp"), document("c", "")])
-    assert (run.changes.added, run.left_out) == (3, [])
+    texts = {"a": "zorp", "b": "zorp", "c": "", "d": "ant zorp", "e": "ant quux", "f": "ant 5", "g": "ant 6"}
+    run = _Run(collection, [document(key, text) for key, text in texts.items()])
+    assert (run.changes.added, run.left_out) == (6, ["b"])
 
 
 def test_runs_that_prune_or_are_strict(make_collection: MakeCollection) -> None:

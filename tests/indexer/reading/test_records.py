@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +9,7 @@ from moverank.indexer.reading import Fields
 from moverank.indexer.reading.records import KEY_FIELDS, BadRecord, Record, document_of, first_line, one_line, with_key
 
 
-def make(record: Record, **fields: str) -> Document:
+def make(record: Record, **fields: Any) -> Document:
     return document_of(record, "f:1", Fields(**fields))
 
 
@@ -115,3 +117,12 @@ def test_first_line_is_a_line(text: str) -> None:
     assert len(line.splitlines()) <= 1
     assert bool(line) == bool(text.strip())
     assert text.lstrip().startswith(line)
+
+
+def test_several_texts_are_parts_of_one_document() -> None:
+    record: Record = {"id": "a", "question": "one", "answer": "two", "note": "", "year": 2020}
+    found = make(record, text="question", more_texts=("answer", "note"))
+    assert [(part.text, part.rank) for part in found.parts] == [("one", 0), ("two", 0)]
+    assert found.metadata == {"year": 2020}
+    with pytest.raises(BadRecord, match="'reply'"):
+        make(record, text="question", more_texts=("reply",))

@@ -125,7 +125,7 @@ def test_a_choice_is_that_of_brute_force(
     order = sorted(documents, key=lambda each: (bool(preferred) and each.label != "bad", ORDERS[keep](each)))
     for within in (0.0, 0.7, WITHIN):
         assert min(abs(distance - within) for distance in distances.values()) > 1e-6 or within == 0
-        found = filled.dedupe(within, keep=keep, keep_where=preferred, rank="wmd")
+        found = filled.dedupe(within, keep=keep, keep_where=preferred, rank="wmd", unknown="ignored")
         kept, copies = _greedy([each.key for each in order], distances, within + 1e-9)
         assert list(found.kept) == kept
         if within:
@@ -138,7 +138,7 @@ def test_a_choice_is_that_of_brute_force(
 
 
 def test_groups_have_a_kept_document_each(filled: Collection) -> None:
-    found = filled.dedupe(WITHIN, rank="wmd")
+    found = filled.dedupe(WITHIN, rank="wmd", unknown="ignored")
     sizes = [len(own) for _, own in found.groups]
     assert sizes == sorted(sizes, reverse=True)
     assert sorted(one.key for _, own in found.groups for one in own) == sorted(one.key for one in found.removed)
@@ -148,22 +148,22 @@ def test_groups_have_a_kept_document_each(filled: Collection) -> None:
 
 @pytest.mark.slow
 def test_a_filter_limits_the_documents_that_are_compared(filled: Collection, distances: Distances) -> None:
-    found = filled.dedupe(WITHIN, rank="wmd", where="label=good")
+    found = filled.dedupe(WITHIN, rank="wmd", where="label=good", unknown="ignored")
     keys = {each.key for each in _documents() if each.label == "good"} - {"none"}
     check_guarantees(found, keys, distances, WITHIN)
-    nothing = filled.dedupe(WITHIN, where="label=neither")
+    nothing = filled.dedupe(WITHIN, where="label=neither", unknown="ignored")
     assert (nothing.kept, nothing.removed) == ((), ())
     assert "no document passes the filter" in str(nothing.why_empty)
 
 
 def test_flows_are_those_of_an_explanation(filled: Collection) -> None:
-    found = filled.dedupe(0.7, rank="wmd", explained=True)
+    found = filled.dedupe(0.7, rank="wmd", explained=True, unknown="ignored")
     assert found.removed
     for one in found.removed[-5:]:
         expected = filled.explain(similar=one.key, key=one.of, rank="wmd")
         assert one.flows == tuple(replace(flow, source_spans=(), target_spans=()) for flow in expected.flows)
         assert sum(flow.mass * flow.cost for flow in one.flows) == pytest.approx(one.distance, abs=1e-7)
-    assert not any(one.flows for one in filled.dedupe(0.7, rank="wmd").removed)
+    assert not any(one.flows for one in filled.dedupe(0.7, rank="wmd", unknown="ignored").removed)
 
 
 def test_planted_copies_are_found(factory: CollectionFactory) -> None:
@@ -192,20 +192,20 @@ def test_planted_copies_are_found(factory: CollectionFactory) -> None:
 def test_what_is_removed_is_removed_in_one_revision(factory: CollectionFactory) -> None:
     with factory.empty() as collection:
         collection.index(_documents())
-        expected, revision = collection.dedupe(0.7), collection.revision
-        assert collection.dedupe(0.7, remove=True, dry_run=True) == expected
+        expected, revision = collection.dedupe(0.7, unknown="ignored"), collection.revision
+        assert collection.dedupe(0.7, remove=True, dry_run=True, unknown="ignored") == expected
         assert collection.revision == revision
-        found = collection.dedupe(0.7, remove=True)
+        found = collection.dedupe(0.7, remove=True, unknown="ignored")
         assert found == replace(expected, changes=found.changes)
         assert found.changes
         assert (found.changes.removed, found.changes.revision) == (len(expected.removed), revision + 1)
         assert set(collection.keys()) == {*expected.kept, "none"}
-        again = collection.dedupe(0.7, remove=True)
+        again = collection.dedupe(0.7, remove=True, unknown="ignored")
         assert (again.removed, again.changes, again.kept) == ((), None, expected.kept)
         with pytest.raises(UsageError, match="nothing was removed: that would be"):
             collection.dedupe(9.0, remove=True)
         assert len(collection) == len(expected.kept) + 1
-        assert len(collection.dedupe(9.0, remove=True, confirmed=True).kept) == 1
+        assert len(collection.dedupe(9.0, remove=True, confirmed=True, unknown="ignored").kept) == 1
         assert len(collection) == 2
 
 
@@ -231,7 +231,7 @@ def test_nothing_is_removed_if_the_collection_was_changed_meanwhile(
         with pytest.raises(CollectionError, match="nothing was removed: the collection was changed"):
             collection.dedupe(0.7, remove=True, progress=progress)
         assert len(collection) == N + 1
-        assert collection.dedupe(0.7, remove=True).changes
+        assert collection.dedupe(0.7, remove=True, unknown="ignored").changes
 
 
 def test_a_writer_is_reported_before_the_comparison(factory: CollectionFactory) -> None:
@@ -250,16 +250,17 @@ def test_documents_that_are_not_compared_are_not_among_the_kept(factory: Collect
         collection.index(
             [document("a", "ant"), document("b", "kiwi"), document("code", "0x80070005"), document("c", "")]
         )
-        assert collection.dedupe(0.1, rank="wmd").kept == ("a", "b")
-        assert collection.dedupe(0.1, rank="wmd", unknown="far").kept == ("a", "b", "code")
+        assert collection.dedupe(0.1, rank="wmd", unknown="ignored").kept == ("a", "b")
+        assert collection.dedupe(0.1, rank="wmd").kept == ("a", "b", "code")
         assert collection.dedupe(0.1, rank="wmd:mu=3+0.5*cover").kept == ("a", "b", "code")
-        assert len(collection.dedupe(99.0, rank="wmd", remove=True, confirmed=True).removed) == 1
+        how = {"unknown": "ignored", "remove": True, "confirmed": True}
+        assert len(collection.dedupe(99.0, rank="wmd", **how).removed) == 1  # type: ignore[arg-type]
         assert set(collection.keys()) == {"a", "code", "c"}
 
 
 @pytest.mark.slow
 def test_an_interrupted_run_continues(filled: Collection) -> None:
-    expected, steps = filled.dedupe(WITHIN), list[int]()
+    expected, steps = filled.dedupe(WITHIN, unknown="ignored"), list[int]()
 
     def interrupt(task: str, done: int, total: int | None, unit: str) -> None:
         assert (task, total, unit) == ("Comparing", N, "documents")
@@ -267,13 +268,13 @@ def test_an_interrupted_run_continues(filled: Collection) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        filled.dedupe(WITHIN, progress=interrupt)
+        filled.dedupe(WITHIN, progress=interrupt, unknown="ignored")
 
     def record(task: str, done: int, total: int | None, unit: str) -> None:
         _ = task, total, unit
         steps.append(done)
 
-    assert filled.dedupe(WITHIN, progress=record) == expected
+    assert filled.dedupe(WITHIN, progress=record, unknown="ignored") == expected
     assert steps[0] == 41
 
 
@@ -283,7 +284,7 @@ def test_a_sum_takes_the_larger_of_both_totals(filled: Collection) -> None:
     rank = "wmd:mu=3+0.5*cover"
     totals = {frozenset(pair.keys): pair.distance for pair in filled.pairs(k=99_999, rank=rank, where="key^=d1").pairs}
     within = float(np.quantile(list(totals.values()), 0.05)) + 1e-6
-    found = filled.dedupe(within, rank=rank, where="key^=d1")
+    found = filled.dedupe(within, rank=rank, where="key^=d1", unknown="ignored")
     check_guarantees(found, {key for pair in totals for key in pair}, totals, within)
     assert found.removed
 
@@ -292,13 +293,16 @@ def test_words_without_a_vector_are_named_or_far(factory: CollectionFactory) -> 
     texts = {"a": "ant 0x80070005", "b": "ant 0x80070057", "c": "ant 0x80070057", "d": "kiwi"}
     with factory.empty() as collection:
         collection.index([document(key, text) for key, text in texts.items()])
-        found = collection.dedupe(0.0)
+        found = collection.dedupe(0.0, unknown="ignored", differing=True)  # a word with a digit is a name
         assert [(one.key, one.of, one.differs) for one in found.removed] == [("b", "a", True), ("c", "a", True)]
+        assert found.removed[0].differences == (("0x80070057",), ("0x80070005",))
         assert found.removed[0].unknown_words == (("0x80070057",), ("0x80070005",))
-        far = collection.dedupe(0.0, unknown="far")
+        assert [one.key for one in collection.dedupe(0.0, unknown="ignored").removed] == ["c"]
+        far = collection.dedupe(0.0)
         assert [(one.key, one.of, one.differs) for one in far.removed] == [("c", "b", False)]
         with pytest.raises(UsageError, match="flows move words that have a vector"):
             collection.dedupe(0.0, unknown="far", explained=True)
+        assert collection.dedupe(0.0, explained=True, differing=True).removed[0].flows
 
 
 @pytest.mark.parametrize(
@@ -320,7 +324,7 @@ def test_words_without_a_vector_are_named_or_far(factory: CollectionFactory) -> 
 )
 def test_invalid_arguments_are_refused(filled: Collection, options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        filled.dedupe(**{"within": 0.5, **options})
+        filled.dedupe(**{"within": 0.5, **options}, unknown="ignored")
 
 
 @given(

@@ -125,7 +125,7 @@ def test_records_that_lack_many_fields_get_short_problems(large: RunningServer) 
     texts: list[object] = [{"text": "a"}] * 299 + [FEW]
     body = {"query": FEW, "documents": texts, "rank_fields": [f"f{i:05}" for i in range(100_000)]}
     reply, memory = grown(large, lambda: large.ask("/v1/rerank", body))
-    assert (reply.status, reply.json["detail"][:47]) == (422, "rank_fields: List should have at most 100 items")
+    assert (reply.status, reply.json["detail"][:36]) == (422, "rank_fields: has more than 100 items")
     assert memory < 100
     body["rank_fields"] = [f"{i:05}" * 10_000 for i in range(100)]
     reply, memory = grown(large, lambda: large.ask("/v1/rerank", body))

@@ -152,7 +152,7 @@ def test_documents_are_listed_and_shown(call: Call, pets: Path, server: RunningS
     [
         ("/collections/none/search", {"query": "a"}, 404, "there is no collection 'none': choose pets"),
         ("/collections/pets/search", {}, 422, "give one of query and queries"),
-        ("/collections/pets/search", {"query": "dog", "k": 0}, 422, "k: Input should be greater than or equal to 1"),
+        ("/collections/pets/search", {"query": "dog", "k": 0}, 422, "k: must be at least 1"),
         ("/collections/pets/search", {"query": "dog", "k": 5000}, 422, "k must be at most 1000 here, not 5000"),
         ("/collections/pets/search", {"query": "dog", "percentile": True, "budget": 9}, 422, "go without budget"),
         ("/collections/pets/similar", {"key": "t1", "max_distance": "9%", "budget": 9}, 422, "go without budget"),

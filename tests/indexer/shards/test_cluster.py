@@ -138,6 +138,15 @@ def test_rankings_are_those_of_one_collection(rank: str, both: tuple[Cluster, Co
         _check_same(cluster.similar(key, rank=rank, k=5), one.similar(key, rank=rank, k=5))
 
 
+@pytest.mark.parametrize("rank", ["wmd+bm25", "bm25", RANKINGS[11]])
+def test_misspelt_words_become_those_of_any_shard(rank: str, both: tuple[Cluster, Collection]) -> None:
+    for query in ("ant zrop", "quxu kiwo"):
+        found, expected = (each.search(query, k=9, rank=rank, exact=True) for each in both)
+        _check_same(found, expected)
+        assert found.respelled_words == expected.respelled_words
+        assert found.respelled_words
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("weights", ["tf", "norm"])
 def test_weights_by_the_lengths_of_vectors_are_those_of_one_collection(
@@ -873,9 +882,12 @@ def test_pairs_are_those_of_one_collection(both: tuple[Cluster, Collection]) -> 
 def test_what_is_deduplicated_is_what_one_collection_keeps(both: tuple[Cluster, Collection]) -> None:
     cluster, one = both
     lengths = {each.key: sum(len(part.text.split()) for part in each.parts) for each in one}
-    every: list[dict[str, Any]] = [{}, {"rank": "pwmd:gamma=0.5,weights=tfidf"}, {"unknown": "far"}]
+    every: list[dict[str, Any]] = [
+        {"unknown": "ignored"}, {"rank": "pwmd:gamma=0.5,weights=tfidf", "unknown": "ignored"}, {"unknown": "far"}
+    ]  # fmt: skip
     for options in every:
         mine, theirs = (each.dedupe(0.4, keep="longest", **options) for each in (cluster, one))
+        assert [(each.key, each.of, each.differences) for each in mine.differing] == []
         assert (mine.compared, mine.ranked_by) == (theirs.compared, theirs.ranked_by)
         assert {*mine.kept, *(each.key for each in mine.removed)} == {
             *theirs.kept,

@@ -27,7 +27,7 @@ TEXTS = {
 }
 """Texts without stop words, by key."""
 QUERY = "mains plug gets hot"
-UNKNOWN = "xyzzy plugh"
+UNKNOWN = "xyzzy frobnicate"
 """A query without known words."""
 
 
