@@ -77,8 +77,8 @@ class SearchOptions:
     `group_by`: only the best hit of each value of this field, label or metadata; documents without it are groups of
     their own. The manual's page `search` has the details. None: all hits.
 
-    `spelling`: a word of a typed query, one of up to 100 words, that no document has and that has no vector is replaced
-    by the stored words with the fewest typing errors, see `Ranking.respelled_words`.
+    `spelling`: a word of a typed query, one of up to 50 words, that no document has and that has no vector is replaced
+    by the stored words with the fewest typing errors, see `Ranking.respelled_words`, if the ranking counts words.
 
     `budget`: time limit in seconds. A search that reaches it returns the hits found so far, and
     `Ranking.largest_error` is an upper bound of their error. None: no limit.

@@ -274,6 +274,6 @@ def _run(
     for sentence in updated.sentences():
         note(sentence)
     if as_json or not updated.refused:
-        print_changes(updated.changes, updated.seconds, planned, as_json=as_json)
+        print_changes(updated.changes, updated.seconds, planned, as_json=as_json, learned=updated.learned)
     if updated.failed:
         sys.exit(FAILED)

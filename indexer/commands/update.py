@@ -13,6 +13,7 @@ from moverank.indexer.commands.text_notes import language_notes
 from moverank.indexer.commands.vector_notes import given_vectors_notes, notes_of_run
 from moverank.indexer.documents import Changes, Document, Metadata, NamedSource, Rejection
 from moverank.indexer.errors import NoCollection, PruneRefused
+from moverank.indexer.indexing.creation import TRAINED
 from moverank.indexer.indexing.uncompared import check_dedupe
 from moverank.indexer.opening import Opened, open_index
 from moverank.indexer.options import Progress
@@ -25,12 +26,16 @@ from moverank.indexer.snapshot.faiss_index import AUTO, FLAT
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """The changes of a run, its seconds, and notes for the user. `refused`: it changed nothing."""
+    """The changes of a run, its seconds, and notes for the user.
+
+    `refused`: it changed nothing; `learned`: the word vectors are trained on the texts.
+    """
 
     changes: Changes
     seconds: float
     notes: tuple[str, ...]
     refused: bool = False
+    learned: bool = False
 
     @property
     def failed(self) -> bool:
@@ -132,7 +137,7 @@ def _updated(
         return Updated(error.changes, perf_counter() - began, (str(error),), refused=True)
     seconds = perf_counter() - began
     notes = () if options["dry_run"] else notes_after(changes, vectors.notes() if vectors else ())
-    return Updated(changes, seconds, tuple(notes))
+    return Updated(changes, seconds, tuple(notes), learned=collection.settings.embedding in TRAINED)
 
 
 def _notes_after(collection: Collection) -> Callable[[Changes, Iterable[str]], Iterable[str]]:

@@ -189,7 +189,7 @@ class QueryParser:
         """
         counter = TextCounter(self._tokenizer)
         counted = counter.count([text])
-        respelled = self._respelled(counter.words, query) if query.spelling else {}
+        respelled = self._respelled(counter.words, query) if query.spelling and query.ranking.counted else {}
         texts = sorted({*counter.words}.union(*respelled.values()))
         vectors = WordVectors(*self._embedding.spread(texts))
         found = self._reader.words(texts)

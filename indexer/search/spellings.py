@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from moverank.rerank.runtime.deadline import check_time
 
-LONGEST_TYPED = 100
+LONGEST_TYPED = 50
 """The number of distinct words up to which a query is taken for one that somebody typed: longer ones are documents."""
 
 Respelled = Mapping[str, Mapping[str, float]]

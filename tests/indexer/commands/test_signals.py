@@ -18,7 +18,7 @@ from tests.indexer.world import CollectionFactory, MakeCollection, Twin, check_e
 
 pytestmark = pytest.mark.slow
 
-_COMPILING = b"moverank: compiling for this machine: this takes some seconds, once\n"
+_COMPILING = b"moverank: compiling for this machine: this takes some seconds, once for each part that is used\n"
 _COMMAND = [sys.executable, "-c", "from moverank import cli; cli.run()"]
 
 

@@ -81,7 +81,7 @@ def test_the_first_compilation_is_logged_once(tmp_path: Path) -> None:
         "print(twice(1), twice(1.5))\n"
     )
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    sentence = "compiling for this machine: this takes some seconds, once\n"
+    sentence = "compiling for this machine: this takes some seconds, once for each part that is used\n"
     for expected in (sentence, ""):
         command = [sys.executable, "-c", "import kernel"]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
