@@ -17,7 +17,8 @@ _PairRank = Annotated[
     typer.Option(
         "--rank",
         metavar="SPEC",
-        help="wmd or pwmd with options, or a sum, which is slower. [default: wmd with the collection's weights]",
+        help="wmd or pwmd with options, or a sum, which is slower. [default: wmd with the weights of the `ranking` in "
+        "`info`]",
         autocompletion=complete_rank,
     ),
 ]

@@ -57,7 +57,7 @@ def test_vectors_of_the_first_texts_do_not_stay(call: Call, tiny: Path, many: Pa
     assert later.code == 0
     assert "the texts have changed much, so the word vectors were trained on them again by lsi (" in later.sentence
     assert " words instead of 6, " in later.sentence
-    assert "; 100 % of all words have a vector)" in later.out
+    assert "; 100 % of all words have a vector learned from these texts)" in later.out
     for rank in ("wmd", "auto"):
         options = () if rank == "auto" else ("--rank", rank)
         hits = call("search", "red quantum computers", "-i", path, "-k", "3", "--json", *options).json["hits"]
