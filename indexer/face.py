@@ -309,9 +309,7 @@ class Face:
             found = found.with_changes(self._remove_unless_changed(new, before, progress))
 
     def _has_far_words(self, options: SearchOptions, *, explained: bool) -> bool:
-        from moverank.indexer.search.pairs import far_by_default
-
-        return not explained and far_by_default(resolve(options.ranking, options.gamma, self.settings.ranking))
+        return not explained and resolve(options.ranking, options.gamma, self.settings.ranking).can_have_far_words
 
     def _distance_of_share(self, share: str, options: SearchOptions, progress: Progress, *, far: bool) -> float:
         """Return the distance of the last of the nearest pairs that are a share of all pairs, 0 if these are none."""

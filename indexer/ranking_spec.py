@@ -362,6 +362,11 @@ class RankingSpec:
         return frozenset(scorer.rule for scorer in self.counted if scorer.rule)
 
     @property
+    def can_have_far_words(self) -> bool:
+        """Return whether words without a vector can be far from all others: by WMD with weights that they have."""
+        return self.plain in ("wmd", "pwmd") and self.weights in ("tf", "tfidf")
+
+    @property
     def compares_vectors(self) -> bool:
         """Return whether any term compares words by their vectors."""
         return any(term.scorer.kind.needs_vectors if term.scorer else term.name != PRIOR for term in self.terms)

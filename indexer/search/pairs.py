@@ -165,11 +165,6 @@ def check_pair_ranking(ranking: RankingSpec, *, far: bool) -> None:
         )
 
 
-def far_by_default(ranking: RankingSpec) -> bool:
-    """Return whether words without a vector can be far from all others in the pairs of a ranking."""
-    return is_wmd(ranking) and ranking.weights not in OF_VECTORS
-
-
 def is_wmd(ranking: RankingSpec) -> bool:
     """Return whether a ranking is WMD itself; UsageError if it has no totals or distances."""
     if ranking.single_scorer:
@@ -218,7 +213,7 @@ def find_pairs_of(
     new document whose bag another new one of a smaller id has, and that states the same, is in no pair: its distances
     are the same. The ids of these copies are returned, too.
     """
-    far = far_by_default(ranking)
+    far = ranking.can_have_far_words
     ids, bags, vectors, known = _all_words(view, ranking) if far else (*_documents(view, ranking), None)
     rows, equal = np.flatnonzero(np.isin(ids, new)), dict[bytes, list[int]]()
     for row in rows.tolist():
