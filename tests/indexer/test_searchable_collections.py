@@ -37,6 +37,7 @@ VECTOR = random_vectors(1, seed=9)[0].tolist()
 
 OPTIONS: dict[str, Any] = {
     "group_by": "label",
+    "spelling": False,
     "k": 4,
     "depth": 5,
     "exact": True,

@@ -117,6 +117,12 @@ def _repaired(data: bytes) -> bytes:
     return _REFERENCE.sub(_allowed, text).encode()
 
 
+def _is_whole(row: XmlRow) -> bool:
+    """Return whether no name of an attribute, and no number that joins posts, has a replaced character."""
+    numbers = "".join(row.get(name, "") for name in ("Id", "PostTypeId", "ParentId"))
+    return "\N{REPLACEMENT CHARACTER}" not in numbers + "".join(row)
+
+
 def _allowed(reference: re.Match[str]) -> str:
     """Return a reference as XML allows it: one of HTML as its character."""
     hexadecimal, decimal, name = reference.groups()
@@ -158,6 +164,10 @@ def read_rows(stream: Stream, root: str) -> Iterator[tuple[int, XmlRow | BadReco
             yield line, BadRecord(f"the row is longer than {streams.LIMIT:,} bytes: split it", part=True)
         else:
             found = rows.parsed(data, last=last)
+            if found.row is not None and not _is_whole(found.row):
+                reason = "a number of this row, or a name, is damaged: Id, PostTypeId and ParentId join the posts"
+                yield line, BadRecord(reason, _thread_key(data), part=True)
+                found = found._replace(row=None, repaired=False)
             if found.repaired:
                 repaired.append(line)
             if found.row is not None:

@@ -1,6 +1,7 @@
 import gzip
 from collections.abc import Callable
 from html import escape
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.indexer.documents import Document, Part, Rejection
-from moverank.indexer.reading import streams
+from moverank.indexer.reading import read_threads, streams
 
 Write = Callable[[str, str | bytes], str]
 Read = Callable[..., tuple[list[Document], list[Rejection]]]
@@ -237,3 +238,13 @@ def test_deleted_posts_are_left_out(write: Write, threads: Read, caplog: pytest.
     assert not bad
     assert texts(found) == ["body 1", "answer 11"]
     assert caplog.messages == ["Posts.xml: 1 deleted post is left out"]
+
+
+@pytest.mark.parametrize("name", ["Id", "PostTypeId", "ParentId"])
+def test_a_row_whose_number_is_damaged_may_be_a_post_of_any_thread(tmp_path: Path, name: str) -> None:
+    text = dump(question(1), question(2), answer(20, 2)).encode()
+    row = text.index(b'Id="20"') if name == "ParentId" else text.index(b'<row Id="2"')
+    place = text.index(f' {name}="'.encode(), row) + len(name) + 3
+    (tmp_path / "Posts.xml").write_bytes(text[:place] + b"\xff" + text[place + 1 :])
+    rejections = [one for one in read_threads([str(tmp_path / "Posts.xml")]) if isinstance(one, Rejection)]
+    assert [one.part for one in rejections if "is damaged" in one.reason] == [True]
