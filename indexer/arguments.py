@@ -129,6 +129,11 @@ def _real(value: object) -> float:
         return inf
 
 
+def part_of(share: str) -> float:
+    """Return a share in percent, as `limit_or_share` returns it, as a number from 0 to 1."""
+    return float(share.rstrip("%")) / 100
+
+
 def typed_limit(typed: str) -> float | str:
     """Return a typed distance as a number; a share in percent, and what is neither, stays a text."""
     try:

@@ -13,6 +13,7 @@ from moverank.indexer.arguments import (
     limit_or_share,
     one_or_more,
     optional_number,
+    part_of,
     switch,
     texts,
     whole_number,
@@ -379,9 +380,8 @@ class Collection(Face, StoredDocuments):
         of the same `name` is replaced. `query`: a text or a `Document`, as in `search`. `within`: the largest distance,
         or a share of the documents that are there, such as "1%", which becomes the distance of the last of so many
         nearest ones. `rank`: a distance with options, by default WMD with the collection's gamma and weights. `where`:
-        only
-        documents that pass this filter. A collection has at most 10,000 watches, whose names, queries and filters have
-        at most 20,000,000 characters together, as JSON. Raises UsageError for other rankings and other invalid
+        only documents that pass this filter. A collection has at most 10,000 watches, whose names, queries and filters
+        have at most 20,000,000 characters together, as JSON. Raises UsageError for other rankings and other invalid
         arguments, and while the collection's language is still to be found, NoKnownWords, and LockedError while another
         process writes.
         """
@@ -403,7 +403,7 @@ class Collection(Face, StoredDocuments):
         ranking = watch_ranking(rank, gamma, self.settings.ranking)
         if not isinstance(limited, str):
             return limited, ranking
-        k = max(1, round(float(limited[:-1]) / 100 * len(self)))
+        k = max(1, round(part_of(limited) * len(self)))
         hits = self.search(query, k=k, rank=str(ranking), exact=True, spelling=False).hits
         if not hits:
             raise UsageError(f"no document could be compared with the query: a share such as {limited} needs some")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from moverank.indexer.arguments import limit, limit_or_share, optional_number, switch, text, whole_number
+from moverank.indexer.arguments import limit, limit_or_share, optional_number, part_of, switch, text, whole_number
 from moverank.indexer.errors import UsageError
 from moverank.indexer.options import KeepOrder, Progress, SearchOptions, Where, silent
 from moverank.indexer.ranked_texts import QueryText, StoredKey, explained_query, with_vector
@@ -287,7 +287,8 @@ class Face:
         removes, order = remove and not dry_run, KeepOrder.of(keep, keep_where, differing=differing)
         limited = limit_or_share("the largest distance of a pair", within)
         options, _ = pair_options(0.0, None, rank, gamma, where, self.settings.ranking)
-        far = self._has_far_words(options, explained=explained) if unknown is None else far_words(unknown)
+        usual = has_far_words(options, self.settings.ranking) and not explained
+        far = usual if unknown is None else far_words(unknown)
         if explained and far:
             raise UsageError("flows move words that have a vector: leave them out if words without one are far")
         if removes:
@@ -308,13 +309,10 @@ class Face:
                 _check_most_stay(found)
             found = found.with_changes(self._remove_unless_changed(new, before, progress))
 
-    def _has_far_words(self, options: SearchOptions, *, explained: bool) -> bool:
-        return not explained and resolve(options.ranking, options.gamma, self.settings.ranking).can_have_far_words
-
     def _distance_of_share(self, share: str, options: SearchOptions, progress: Progress, *, far: bool) -> float:
         """Return the distance of the last of the nearest pairs that are a share of all pairs, 0 if these are none."""
         documents = len(self)
-        k = int(float(share.rstrip("% ")) / 100 * documents * (documents - 1) / 2)
+        k = int(part_of(share) * documents * (documents - 1) / 2)
         if not k:
             return 0.0
         found = self._run(lambda state: state.searcher.pairs(inf, k, options, progress, far=far))
@@ -351,6 +349,11 @@ def pair_options(
     gamma = optional_number("gamma", gamma)
     rank, gamma = distance_of(rank, gamma, own)
     return SearchOptions(rank=rank, gamma=gamma, where=where), most
+
+
+def has_far_words(options: SearchOptions, own: RankingSpec) -> bool:
+    """Return whether words without a vector are far, unless otherwise requested, from `dedupe` with these options."""
+    return resolve(options.ranking, options.gamma, own).can_have_far_words
 
 
 def far_words(unknown: str) -> bool:

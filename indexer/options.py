@@ -147,7 +147,9 @@ class SearchOptions:
     @property
     def largest_share(self) -> float:
         """Return the largest share of the documents that may be above a hit, infinite without such a limit."""
-        return float(self.max_distance[:-1]) / 100 if isinstance(self.max_distance, str) else inf
+        from moverank.indexer.arguments import part_of  # as above
+
+        return part_of(self.max_distance) if isinstance(self.max_distance, str) else inf
 
     @property
     def has_percentiles(self) -> bool:

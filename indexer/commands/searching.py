@@ -507,7 +507,8 @@ def _only_requested(ranking: "Ranking", output: OutputChoices) -> "Ranking":
     """Return a ranking without what only a page shows of it."""
     unwanted: dict[str, Any] = {} if output.explain else {"flows": ()}
     if not output.highlight:
-        unwanted |= {"highlights": (), "snippet_highlights": ()} | ({} if output.passage else {"part_starts": ()})
+        unwanted |= {"highlights": (), "snippet_highlights": (), "highlighted": False}
+        unwanted |= {} if output.passage else {"part_starts": ()}
     return replace(ranking, hits=tuple(replace(hit, **unwanted) for hit in ranking.hits))
 
 

@@ -9,8 +9,8 @@ from moverank.indexer.options import KeepOrder, Progress
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.reranking.texts import Texts
 from moverank.indexer.search.deduplication import Deduplication, separated
-from moverank.indexer.search.differences import Facts, Stated
-from moverank.indexer.search.pairs import FoundPairs, Pair, PairedDocument, Pairs, check_pair_ranking, pairs_of_bags
+from moverank.indexer.search.differences import Facts
+from moverank.indexer.search.pairs import FoundPairs, PairedDocument, Pairs, check_pair_ranking, pairs_of_bags
 
 FactsOf = Callable[[Sequence[str]], Mapping[str, Facts]]
 """Returns what the documents with some keys state, and how they begin."""
@@ -54,10 +54,8 @@ def deduplicated_texts(
     lengths = texts.counts.take(found.ids).lengths(texts.title_weight)
     order = np.argsort(-lengths, kind="stable") if keep.by == "longest" else np.arange(len(found.ids))
     facts = _facts(found, texts, facts_of)
-    stated: dict[int, Stated] = {row: {} if keep.differing else facts[row].stated for row in facts}
-    removals, kept, differing = separated(found, order, stated)
-    shown = (_shown(each, texts, titles, ranking, facts) for each in (removals, differing))
-    copies, others = shown
+    removals, kept, differing = separated(found, order, facts, differing=keep.differing)
+    copies, others = (_shown(each, texts, titles, ranking, facts) for each in (removals, differing))
     return Deduplication.of(copies, [texts.keys[row] for row in kept.tolist()], within, others)
 
 
@@ -94,6 +92,4 @@ def _shown(
         row: PairedDocument(texts.keys[row], titles[row], texts.unknown_words(row), *facts[row])
         for row in found.documents
     }
-    rows = zip(found.first.tolist(), found.second.tolist(), found.distances.tolist(), strict=True)
-    pairs = tuple(Pair.of(paired[one], paired[other], distance) for one, other, distance in rows)
-    return Pairs(pairs, found.compared, found.counts, str(ranking))
+    return Pairs.of(found, paired, str(ranking))

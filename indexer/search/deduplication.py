@@ -4,7 +4,7 @@ The kept documents are a maximal independent set of the graph of all pairs withi
 an order; one is kept unless it is within the distance of one that is kept already.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -15,7 +15,7 @@ from moverank.indexer.documents import Changes
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters import matching_ids, sizes_of
 from moverank.indexer.options import KeepOrder
-from moverank.indexer.search.differences import Stated
+from moverank.indexer.search.differences import Facts
 from moverank.indexer.search.ordering import rounded
 from moverank.indexer.search.pairs import FoundPairs, Pair, Pairs
 from moverank.indexer.search.term_scores import TermScores
@@ -58,13 +58,12 @@ class Duplicate:
 class Deduplication:
     """The keys of the documents that are `kept`, in the order of the choice, and the `removed` ones, nearest first.
 
-    Each removed document is `within` the distance of a kept one, and no two kept ones are. Documents that are not
-    compared are in neither: those that the filter excludes, those without words, and by WMD those of which no word has
-    a vector, unless such words are far. `differing` are kept ones within the distance of an earlier kept one that
-    states something else, such as a negation or another number: unless these are requested, no pair of them is near.
-    `compared` is the number of all pairs, `counts` are the cascade's, `ranked_by`
-    names the distance. `why_empty` says why no document passes the filter, if none does. `changes` are those of the
-    collection; None: nothing was removed from it.
+    Each removed document is `within` the distance of a kept one, and no two kept ones that state the same are.
+    Documents that are not compared are in neither: those that the filter excludes, those without words, and by WMD
+    those of which no word has a vector, unless such words are far. `differing` are kept ones within the distance of an
+    earlier kept one that states something else, such as a negation or another number. `compared` is the number of all
+    pairs, `counts` are the cascade's, `ranked_by` names the distance. `why_empty` says why no document passes the
+    filter, if none does. `changes` are those of the collection; None: nothing was removed from it.
     """
 
     kept: tuple[str, ...]
@@ -105,23 +104,21 @@ class Deduplication:
 
 
 def separated(
-    found: FoundPairs, order: NDArray[np.intp], stated: Mapping[int, Stated]
+    found: FoundPairs, order: NDArray[np.intp], facts: Mapping[int, Facts], *, differing: bool = False
 ) -> tuple[FoundPairs, NDArray[np.int64], FoundPairs]:
     """Return what `deduplicated` returns for documents that state the same, and pairs of kept ones that do not.
 
-    These pairs are of each kept document with the nearest one before it in the order.
+    These pairs are of each kept document with the nearest one before it in the order. `differing`: what documents state
+    is no matter.
     """
-    apart = found.differing(stated)
+    apart = np.zeros(len(found.first), bool) if differing else found.differing(facts)
     removals, kept = deduplicated(found.take(~apart), order)
-    differing = found.take(apart & np.isin(found.first, kept) & np.isin(found.second, kept))
-    place = dict(zip(found.ids[order].tolist(), range(len(order)), strict=True))
-    later = np.array([place[one] > place[of] for one, of in zip(differing.first, differing.second, strict=True)], bool)
-    first, second = (
-        np.where(later, *sides) for sides in ((differing.first, differing.second), (differing.second, differing.first))
-    )
-    nearest = np.sort(np.unique(first, return_index=True)[1])  # pairs are ordered by distance
-    own = replace(differing, first=first[nearest], second=second[nearest], distances=differing.distances[nearest])
-    return removals, kept, own
+    near = found.take(apart & np.isin(found.first, kept) & np.isin(found.second, kept))
+    place = _places(found, order)
+    swapped = place(near.first) < place(near.second)
+    later, earlier = np.where(swapped, near.second, near.first), np.where(swapped, near.first, near.second)
+    nearest = np.sort(np.unique(later, return_index=True)[1])  # pairs are ordered by distance
+    return removals, kept, replace(near, first=later, second=earlier).take(nearest)
 
 
 def deduplicated(found: FoundPairs, order: NDArray[np.intp]) -> tuple[FoundPairs, NDArray[np.int64]]:
@@ -130,9 +127,7 @@ def deduplicated(found: FoundPairs, order: NDArray[np.intp]) -> tuple[FoundPairs
     `order` (n,) are positions in the ids of `found`, whose pairs are all within the distance. Of equally near kept
     documents, a removed one gets the earliest in the order; pairs are ordered by distance.
     """
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    one, other = (place[np.searchsorted(found.ids, ids)] for ids in (found.first, found.second))
+    one, other = map(_places(found, order), (found.first, found.second))
     kept = _independent_set(np.minimum(one, other), np.maximum(one, other), len(order))
     removed, of = np.concatenate([one, other]), np.concatenate([other, one])
     edges = np.flatnonzero(~kept[removed] & kept[of])
@@ -144,6 +139,13 @@ def deduplicated(found: FoundPairs, order: NDArray[np.intp]) -> tuple[FoundPairs
     visited = found.ids[order]
     removals = replace(found, first=visited[removed[edges]], second=visited[of[edges]], distances=distances[edges])
     return removals, visited[kept]
+
+
+def _places(found: FoundPairs, order: NDArray[np.intp]) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
+    """Return a function that returns the places in an order, positions in the ids of `found`, of some ids."""
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return lambda ids: place[np.searchsorted(found.ids, ids)]
 
 
 def _independent_set(earlier: NDArray[np.int64], later: NDArray[np.int64], n: int) -> NDArray[np.bool_]:

@@ -15,7 +15,7 @@ from moverank.indexer.files.arrays import Arrays, Kinds, is_within, read_arrays,
 from moverank.indexer.files.checksums import checksum, joined_checksum
 from moverank.indexer.options import Progress
 from moverank.indexer.ranking_spec import RankingSpec
-from moverank.indexer.search.differences import FactsIn, Stated
+from moverank.indexer.search.differences import Facts, FactsIn, Stated
 from moverank.indexer.search.document_words import row_words
 from moverank.indexer.search.encoded_documents import whole_documents
 from moverank.indexer.search.ordering import smallest_first
@@ -23,7 +23,6 @@ from moverank.indexer.search.phases import Search, answer_many
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.view import View
 from moverank.indexer.store import Reader
-from moverank.indexer.word_factors import OF_VECTORS
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import inverse_document_frequency, with_factors
 from moverank.rerank.distance.near_pairs import Limit, NearPairs
@@ -56,15 +55,15 @@ class FoundPairs:
         """Return the ids of the documents of all pairs, increasing."""
         return [int(id_) for id_ in np.union1d(self.first, self.second)]
 
-    def take(self, chosen: NDArray[np.bool_]) -> "FoundPairs":
-        """Return only the `chosen` (p,) pairs."""
+    def take(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> "FoundPairs":
+        """Return only the `chosen` pairs, a mask (p,) or places."""
         first, second, distances = self.first[chosen], self.second[chosen], self.distances[chosen]
         return replace(self, first=first, second=second, distances=distances)
 
-    def differing(self, stated: Mapping[int, Stated]) -> NDArray[np.bool_]:
+    def differing(self, facts: Mapping[int, Facts]) -> NDArray[np.bool_]:
         """Return whether the documents of each pair (p,) state different things."""
         pairs = zip(self.first.tolist(), self.second.tolist(), strict=True)
-        return np.array([stated[one].keys() != stated[other].keys() for one, other in pairs], bool)
+        return np.array([facts[one].stated.keys() != facts[other].stated.keys() for one, other in pairs], bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +136,15 @@ class Pairs:
     ranked_by: str
     why_empty: str | None = None
 
+    @classmethod
+    def of(
+        cls, found: FoundPairs, documents: Mapping[int, PairedDocument], ranked_by: str, why_empty: str | None = None
+    ) -> "Pairs":
+        """Return the pairs that were found, of `documents` by id."""
+        ids = zip(found.first.tolist(), found.second.tolist(), found.distances.tolist(), strict=True)
+        pairs = tuple(Pair.of(documents[one], documents[other], distance) for one, other, distance in ids)
+        return cls(pairs, found.compared, found.counts, ranked_by, why_empty)
+
     @property
     def clusters(self) -> tuple[tuple[str, ...], ...]:
         """Return the keys of each group that the pairs connect, the largest group first."""
@@ -159,7 +167,7 @@ def check_pair_ranking(ranking: RankingSpec, *, far: bool) -> None:
     """
     if not is_wmd(ranking):
         raise UsageError(f"such pairs are compared by wmd or pwmd, not by {ranking}: both sides count alike there")
-    if far and ranking.weights in OF_VECTORS:
+    if far and not ranking.can_have_far_words:
         raise UsageError(
             f"words without a vector have no weight by weights={ranking.weights}: ignore them, or choose tf or tfidf"
         )
@@ -190,7 +198,7 @@ def find_pairs(
     interrupted run continues after the last document done, from a file in the collection's directory, unless it is not
     `resumed`.
     """
-    ids, bags, vectors, known = _all_words(view, ranking) if far else (*_documents(view, ranking), None)
+    ids, bags, vectors, known = _compared(view, ranking, far=far)
     if allowed is not None:
         rows = np.flatnonzero(np.isin(ids, allowed))
         ids, bags = ids[rows], bags.take(rows)
@@ -213,8 +221,7 @@ def find_pairs_of(
     new document whose bag another new one of a smaller id has, and that states the same, is in no pair: its distances
     are the same. The ids of these copies are returned, too.
     """
-    far = ranking.can_have_far_words
-    ids, bags, vectors, known = _all_words(view, ranking) if far else (*_documents(view, ranking), None)
+    ids, bags, vectors, known = _compared(view, ranking, far=ranking.can_have_far_words)
     rows, equal = np.flatnonzero(np.isin(ids, new)), dict[bytes, list[int]]()
     for row in rows.tolist():
         equal.setdefault(bags[row].words.tobytes() + bags[row].weights.tobytes(), []).append(row)
@@ -363,6 +370,13 @@ def _connected(pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
     for key, label in zip(number, labels.tolist(), strict=True):
         groups.setdefault(label, []).append(key)
     return sorted(groups.values(), key=len, reverse=True)
+
+
+def _compared(
+    view: View, ranking: RankingSpec, *, far: bool
+) -> tuple[NDArray[np.int64], Bags, NDArray[np.float32], NDArray[np.bool_] | None]:
+    """Return `_all_words` if words without a vector are `far`, else `_documents`, and None: all words have a vector."""
+    return _all_words(view, ranking) if far else (*_documents(view, ranking), None)
 
 
 def _documents(view: View, ranking: RankingSpec) -> tuple[NDArray[np.int64], Bags, NDArray[np.float32]]:

@@ -26,7 +26,7 @@ from moverank.indexer.search.term_scores import TermScores
 from moverank.indexer.search.view import View
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.document_vectors import stored_vectors
-from moverank.indexer.store import Reader
+from moverank.indexer.store import Reader, StoredWord
 from moverank.indexer.word_factors import check_weights
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.scorers import WordVectors
@@ -189,10 +189,11 @@ class QueryParser:
         """
         counter = TextCounter(self._tokenizer)
         counted = counter.count([text])
-        respelled = self._respelled(counter.words, query) if query.spelling and query.ranking.counted else {}
+        found = self._reader.words(sorted(counter.words))
+        respelled = self._respelled(counter.words, found, query)
         texts = sorted({*counter.words}.union(*respelled.values()))
         vectors = WordVectors(*self._embedding.spread(texts))
-        found = self._reader.words(texts)
+        found += self._reader.words(sorted({*texts}.difference(counter.words))) if respelled else []
         stored = {word.word: word.id for word in found}
         needs_vector = query.needs_bag or (query.ranking.distances and not self._occur(texts, stored, query))
         if not len(texts) or (needs_vector and not vectors.known.any()):
@@ -208,27 +209,31 @@ class QueryParser:
         ignored = ignored_words(own, has_vector, query.ranking, occurring, self.view.scores)
         return replace(weighted, unknown=unknown, ignored=ignored, respelled=respelled)
 
-    def _respelled(self, words: Sequence[str], query: Query) -> Respelled:
+    def _respelled(self, words: Sequence[str], found: Sequence[StoredWord], query: Query) -> Respelled:
         """Return the stored words in the place of those that no document has, and that have no vector and no stem.
 
-        In a language whose letters have marks, they replace each word of a query that is typed without any.
+        In a language whose letters have marks, they replace each word of a query that is typed without any. `found` are
+        the stored ones among the words. Words stay as they are unless the ranking counts them.
         """
+        if not query.spelling or not query.ranking.counted or len(words) > LONGEST_TYPED:
+            return {}
         typed_plainly = self._settings.marks and all(map(str.isascii, words))
-        missing = words if typed_plainly else self._missing(words, query)
-        if not missing or len(words) > LONGEST_TYPED:
+        missing = words if typed_plainly else self._missing(words, found, query)
+        if not missing:
             return {}
         spellings = self.view.computed.get("spellings", self._spellings)
         near = spellings.unmarked if typed_plainly else spellings.near
-        found = {word: own for word in missing if (own := near(word))}
-        return {word: own for word, own in found.items() if list(own) != [word]}
+        return {word: own for word in missing if (own := near(word)) and list(own) != [word]}
 
-    def _missing(self, words: Sequence[str], query: Query) -> list[str]:
-        known = {word.word for word in self._reader.words(words) if word.frequency}
-        known.update(word for word, row in zip(words, self._embedding.find(words), strict=True) if row >= 0)
-        for term in query.ranking.scorers:
+    def _missing(self, words: Sequence[str], found: Sequence[StoredWord], query: Query) -> list[str]:
+        occurring = {word.word for word in found if word.frequency}
+        missing = [word for word in words if word not in occurring]
+        missing = [word for word, row in zip(missing, self._embedding.find(missing), strict=True) if row < 0]
+        for term in query.ranking.scorers if missing else ():
             if term.scorer and term.scorer.rule and not is_ngrams(term.scorer.rule):
-                known |= self.view.scores.known(words, term.scorer.rule, term.gamma or 0.0)
-        return [word for word in words if word not in known]
+                known = self.view.scores.known(missing, term.scorer.rule, term.gamma or 0.0)
+                missing = [word for word in missing if word not in known]
+        return missing
 
     def _spellings(self) -> Spellings:
         larger = self.view.scores.larger_words

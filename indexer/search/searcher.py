@@ -19,7 +19,7 @@ from moverank.indexer.ranking_spec import VECTOR, RankingSpec, check_rules, dist
 from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.candidate_rankings import RerankTask, StoredCandidates, rerank_many
 from moverank.indexer.search.deduplication import Deduplication, separated, visiting_order
-from moverank.indexer.search.differences import Facts, Stated, stored_facts
+from moverank.indexer.search.differences import Facts, stored_facts
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.document_words import DocumentWords
 from moverank.indexer.search.engine_scores import Scores
@@ -38,7 +38,6 @@ from moverank.indexer.search.occurrences import (
 from moverank.indexer.search.pairs import (
     FoundPairs,
     Neighbours,
-    Pair,
     PairedDocument,
     Pairs,
     check_pair_ranking,
@@ -253,8 +252,7 @@ class Searcher:
         order_of(np.empty(0, np.int64))  # errors are raised before the work
         found = self._found_pairs(query, within, None, progress, far=far, resumed=resumed)
         facts = self._facts(found.documents)
-        stated: dict[int, Stated] = {id_: {} if keep.differing else facts[id_].stated for id_ in facts}
-        removals, kept, differing = separated(found, order_of(found.ids), stated)
+        removals, kept, differing = separated(found, order_of(found.ids), facts, differing=keep.differing)
         keys = self._reader.keys(kept.tolist())
         pairs, others = (self._shown_pairs(each, query, facts) for each in (removals, differing))
         result = Deduplication.of(pairs, [keys[id_] for id_ in kept.tolist()], within, others)
@@ -277,7 +275,7 @@ class Searcher:
         _, query = self._resolved(options)
         found, copies = find_pairs_of(new, self.view, query.ranking, within, self._facts, progress)
         order = np.lexsort((found.ids, np.isin(found.ids, new)))
-        removals, _, _ = separated(found, order, {id_: own.stated for id_, own in self._facts(found.documents).items()})
+        removals, _, _ = separated(found, order, self._facts(found.documents))
         return self._reader.keys([*removals.first.tolist(), *copies.tolist()])
 
     def _found_pairs(
@@ -294,9 +292,7 @@ class Searcher:
         documents = found.documents
         shown, words = self._reader.shown(documents), self._reader.unknown_words(documents)
         paired = {id_: PairedDocument(shown[id_].key, shown[id_].title, words[id_], *facts[id_]) for id_ in documents}
-        ids = zip(found.first.tolist(), found.second.tolist(), found.distances.tolist(), strict=True)
-        pairs = tuple(Pair.of(paired[one], paired[other], distance) for one, other, distance in ids)
-        return Pairs(pairs, found.compared, found.counts, str(query.ranking), query.why_empty)
+        return Pairs.of(found, paired, str(query.ranking), query.why_empty)
 
     def _facts(self, ids: Sequence[int]) -> dict[int, Facts]:
         return stored_facts(self._reader, ids, self._settings.tokenizer)

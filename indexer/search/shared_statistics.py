@@ -92,9 +92,11 @@ class SharedStatistics:
 def needed_tables(ranking: RankingSpec, joined: ScorerChoice | None) -> set[TableKey]:
     """Return the tables that searches by a ranking need; `joined`: a scorer that also chooses candidates, by bags.
 
-    The words of all shards are always among them: a query's misspelt words become some of these.
+    Where words are counted, those of all shards are among them: a query's misspelt words become some of these.
     """
-    needed = {(term.gamma or 0.0, term.scorer.rule) for term in ranking.scorers if term.scorer} | {WORDS}
+    needed = {(term.gamma or 0.0, term.scorer.rule) for term in ranking.scorers if term.scorer}
+    if ranking.weights == "tfidf" or ranking.counted:
+        needed.add(WORDS)
     if joined:
         needed.add((ranking.gamma, joined.rule))
     return needed

@@ -2,7 +2,6 @@
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -39,25 +38,30 @@ class _Words(NamedTuple):
     frequencies: list[int]
 
 
+class _Found(NamedTuple):
+    """A stored word with its number of errors."""
+
+    errors: int
+    word: str
+    frequency: int
+
+
 class Spellings:
     """The `words` (v,) of documents, and in how many documents each occurs: `frequencies` (v,)."""
 
     def __init__(self, words: Sequence[str], frequencies: NDArray[np.int64]) -> None:
         self._by_length = dict[int, _Words]()
-        self._marked = dict[str, list[int]]()
         for word, frequency in zip(words, frequencies.tolist(), strict=True):
             if frequency:
                 plain = without_marks(word)
                 own = self._by_length.setdefault(len(plain), _Words([], [], []))
-                if plain != word:
-                    self._marked.setdefault(plain, []).append(len(own.words))
                 own.plain.append(plain)
                 own.words.append(word)
                 own.frequencies.append(frequency)
 
     def unmarked(self, word: str) -> Mapping[str, float]:
         """Return the stored words that are `word` but for marks, itself included, with their shares."""
-        return self._shares([(len(word), place) for place in self._places(word)])
+        return _shares(self._within(word, 0))
 
     def near(self, word: str) -> Mapping[str, float]:
         """Return the stored words with the fewest errors, with their shares; none if all have too many, or none has.
@@ -67,43 +71,28 @@ class Spellings:
         alone have no error.
         """
         plain = without_marks(word)
-        same = self._places(plain)
-        length = len(plain)
-        if same:
-            stored = self._by_length[length].words
-            return {} if any(stored[place] == word for place in same) else self._shares([(length, i) for i in same])
-        most = 0 if any(map(str.isdigit, plain)) else (length >= _ONE) + (length >= _TWO)
-        found = list(chain.from_iterable(self._within(plain, other, most) for other in _around(length, most)))
-        least = min((errors for errors, _ in found), default=0)
-        return self._shares([place for errors, place in found if errors == least])
+        most = 0 if any(map(str.isdigit, plain)) else (len(plain) >= _ONE) + (len(plain) >= _TWO)
+        found = self._within(plain, 0) or self._within(plain, most)
+        least = min((one.errors for one in found), default=0)
+        nearest = [one for one in found if one.errors == least]
+        return {} if any(one.word == word for one in nearest) else _shares(nearest)
 
-    def _places(self, plain: str) -> list[int]:
-        """Return the places of words with a form without marks, among those of its length."""
-        own = self._by_length.get(len(plain))
-        if own is None:
-            return []
-        bare = [own.words.index(plain)] if plain in own.words else []
-        return [*bare, *self._marked.get(plain, ())]
-
-    def _within(self, plain: str, length: int, most: int) -> list[tuple[int, tuple[int, int]]]:
-        """Return the errors and the places of words of a length that have at most so many errors."""
+    def _within(self, plain: str, most: int) -> list[_Found]:
+        """Return the words that have at most so many errors."""
         from rapidfuzz.distance import OSA  # on first use: 20 ms
         from rapidfuzz.process import extract
 
-        check_time()
-        own = self._by_length.get(length)
-        if own is None or not most:
-            return []
-        found = extract(plain, own.plain, scorer=OSA.distance, score_cutoff=most, limit=None)
-        return [(int(errors), (length, place)) for _, errors, place in found]
-
-    def _shares(self, places: Sequence[tuple[int, int]]) -> Mapping[str, float]:
-        """Return the most frequent of the words at some places, with their shares of the documents of these."""
-        every = [(-self._by_length[length].frequencies[i], self._by_length[length].words[i]) for length, i in places]
-        best = sorted(every)[:_MOST]
-        total = sum(frequency for frequency, _ in best)
-        return {word: frequency / total for frequency, word in best}
+        found = list[_Found]()
+        for length in range(max(1, len(plain) - most), len(plain) + most + 1):
+            check_time()
+            if own := self._by_length.get(length):
+                near = extract(plain, own.plain, scorer=OSA.distance, score_cutoff=most, limit=None)
+                found += [_Found(int(errors), own.words[i], own.frequencies[i]) for _, errors, i in near]
+        return found
 
 
-def _around(length: int, most: int) -> range:
-    return range(max(1, length - most), length + most + 1)
+def _shares(found: Sequence[_Found]) -> Mapping[str, float]:
+    """Return the most frequent of some words, with their shares of the documents of these."""
+    best = sorted(found, key=lambda one: (-one.frequency, one.word))[:_MOST]
+    total = sum(one.frequency for one in best)
+    return {one.word: one.frequency / total for one in best}

@@ -151,7 +151,8 @@ async def _of_validation(request: Request, error: Exception) -> JSONResponse:
             return problem_response(422, "the body must be a JSON object")
     if first["type"] == "extra_forbidden":
         return problem_response(422, f"{place} is no field of this request: see /docs for those that there are")
-    sentence = _SENTENCES.get(first["type"], str(first["msg"])).format_map(first.get("ctx", {}))
+    known = _SENTENCES.get(first["type"])
+    sentence = str(first["msg"]) if known is None else known.format_map(first.get("ctx", {}))
     return problem_response(422, f"{place}: {sentence}" if place else sentence)
 
 

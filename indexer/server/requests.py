@@ -78,7 +78,6 @@ class SearchParameters(RankingParameters):
     """The passage of up to so many words, at most 10,000, that is nearest to the query; none without time left."""
     group_by: str | None = None
     """Only the best hit of each value of this field is in the list."""
-
     spelling: bool = True
     """Words of the query that no document has are replaced by stored ones with the fewest typing errors."""
 

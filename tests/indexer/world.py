@@ -144,6 +144,12 @@ class Twin:
         return {key: bag_distance(query_bag, bag, distance) for key, bag in bags.items() if bag}
 
 
+def typical(values: Iterable[float]) -> float:
+    """Return the unit of a distance: the median of the values without those near 0, as of copies of a query."""
+    every = list(values)
+    return float(f"{np.median([value for value in every if value >= 0.35 * max(every)]):.3g}")
+
+
 def nearly_equal(one: float, other: float) -> bool:
     """Return whether two distances agree up to rounding."""
     return math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-9)

@@ -4,9 +4,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from moverank.indexer.errors import IndexerError
-from moverank.indexer.face import pair_options
+from moverank.indexer.face import has_far_words, pair_options
 from moverank.indexer.options import KeepOrder
-from moverank.indexer.ranking_spec import resolve
 from moverank.indexer.search.deduplication import Deduplication, Duplicate
 from moverank.indexer.server.pages.rendering import PageValues, error_page, page_about
 from moverank.indexer.server.pages.search_page import chosen_collection, cut_title, number_or_dash
@@ -39,7 +38,7 @@ async def duplicates_page(state: ThisServer, request: Request) -> HTMLResponse:
                 return {"groups": None}
 
             options, _ = pair_options(within, None, None, None, form.conditions or None, view.settings.ranking)
-            far = resolve(options.ranking, options.gamma, view.settings.ranking).can_have_far_words
+            far = has_far_words(options, view.settings.ranking)
             clock, resumed = _Clock(task, resumed=not state.read_only), not state.read_only
             found: PageValues = state.finished.get(
                 (served.name, view.revision, view.settings, within, tuple(form.conditions)),

@@ -2,11 +2,17 @@
 
 import csv
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from tests.indexer.commands.program import Call
+
+
+def _records(file: Path, texts: Mapping[str, str]) -> Path:
+    file.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in texts.items()))
+    return file
 
 
 @pytest.fixture
@@ -60,8 +66,7 @@ def test_clusters_are_printed_as_text_json_and_csv(call: Call, doubled: Path) ->
 def codes(call: Call, vectors: Path, tmp_path: Path) -> Path:
     """Return a collection of texts that differ in words without a vector."""
     texts = {"a": "dog 0x80070005", "b": "dog 0x80070057", "c": "dog 0x80070057", "d": "wine 2011", "e": "river wine"}
-    file = tmp_path / "codes.jsonl"
-    file.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in texts.items()))
+    file = _records(tmp_path / "codes.jsonl", texts)
     assert call("index", file, "-i", tmp_path / "codes", "--embedding", vectors).code == 0
     return tmp_path / "codes"
 
@@ -231,8 +236,7 @@ CASE = {
 @pytest.fixture
 def stating(call: Call, vectors: Path, tmp_path: Path) -> Path:
     """Return a collection of texts with equal bags, of which two state the same."""
-    file = tmp_path / "stating.jsonl"
-    file.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in CASE.items()))
+    file = _records(tmp_path / "stating.jsonl", CASE)
     assert call("index", file, "-i", tmp_path / "stating", "--embedding", vectors).code == 0
     return tmp_path / "stating"
 
@@ -258,8 +262,7 @@ def test_documents_that_state_otherwise_are_no_copies(call: Call, stating: Path)
 
 
 def test_a_run_with_dedupe_keeps_documents_that_state_otherwise(call: Call, vectors: Path, tmp_path: Path) -> None:
-    file = tmp_path / "stating.jsonl"
-    file.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in CASE.items()))
+    file = _records(tmp_path / "stating.jsonl", CASE)
     done = call("index", file, "-i", tmp_path / "new", "--embedding", vectors, "--dedupe", "0", "--json")
     assert (done.json["added"], done.json["duplicates"]) == (4, 1)
 

@@ -1,7 +1,6 @@
 import gzip
 from collections.abc import Callable
 from html import escape
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.indexer.documents import Document, Part, Rejection
-from moverank.indexer.reading import read_threads, streams
+from moverank.indexer.reading import streams
 
 Write = Callable[[str, str | bytes], str]
 Read = Callable[..., tuple[list[Document], list[Rejection]]]
@@ -241,10 +240,9 @@ def test_deleted_posts_are_left_out(write: Write, threads: Read, caplog: pytest.
 
 
 @pytest.mark.parametrize("name", ["Id", "PostTypeId", "ParentId"])
-def test_a_row_whose_number_is_damaged_may_be_a_post_of_any_thread(tmp_path: Path, name: str) -> None:
+def test_a_row_whose_number_is_damaged_may_be_a_post_of_any_thread(write: Write, threads: Read, name: str) -> None:
     text = dump(question(1), question(2), answer(20, 2)).encode()
     row = text.index(b'Id="20"') if name == "ParentId" else text.index(b'<row Id="2"')
     place = text.index(f' {name}="'.encode(), row) + len(name) + 3
-    (tmp_path / "Posts.xml").write_bytes(text[:place] + b"\xff" + text[place + 1 :])
-    rejections = [one for one in read_threads([str(tmp_path / "Posts.xml")]) if isinstance(one, Rejection)]
+    _, rejections = threads(write("Posts.xml", text[:place] + b"\xff" + text[place + 1 :]))
     assert [one.part for one in rejections if "is damaged" in one.reason] == [True]

@@ -13,7 +13,7 @@ from moverank.indexer.documents import Metadata
 from moverank.indexer.snapshot.content_sample import SAMPLE
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Ranking
-from tests.indexer.world import NO_VECTOR, WORDS, CollectionFactory, Twin, document, snapshot_above
+from tests.indexer.world import NO_VECTOR, WORDS, CollectionFactory, Twin, document, snapshot_above, typical
 from tests.naive_scorers import score as naive_score
 
 QUERIES = ("ant bee zorp", "elk elk fox", "quux gnu hen cat", "lark")
@@ -54,9 +54,7 @@ class Naive:
         self.twin, self.query = twin, query
         # Fewer documents than the sample has: it is all of them.
         assert len(twin.documents) < SAMPLE
-        relaxed = [*self.distances("rwmd").values()]
-        far = [value for value in relaxed if value >= 0.35 * max(relaxed)]  # the others are near copies of the query
-        self.unit = float(f"{np.median(far):.3g}")
+        self.unit = typical(self.distances("rwmd").values())
 
     def distances(self, name: str) -> dict[str, float]:
         return self.twin.distances(self.query, name)

@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 from moverank import Collection, Embedding, Reranker
 from moverank.rerank.ranking import Hit, Ranking, TermScale
 from tests.indexer.search.test_by_sum import _documents
-from tests.indexer.world import STOP_WORDS, TABLE, VECTORS, WORDS, CollectionFactory, document, snapshot_above
+from tests.indexer.world import STOP_WORDS, TABLE, VECTORS, WORDS, CollectionFactory, document, snapshot_above, typical
 
 TERMS = (
     *("wmd", "wmd:mu=5", "pwmd:gamma=0.5", "wmd:proximity=empirical", "wmd:proximity=gamma"),
@@ -141,11 +141,6 @@ def _bag(text: str) -> tuple[Any, Any]:
     return counts / counts.sum(), np.array([TABLE[word] for word in known])
 
 
-def _typical(values: list[float]) -> float:
-    """Return the median of the values that are not near 0, as those of near copies of the query are."""
-    return float(f"{np.median([value for value in values if value >= 0.35 * max(values)]):.3g}")
-
-
 def test_a_total_is_that_of_pot_and_bm25s_by_the_formula_of_the_manual(factory: CollectionFactory) -> None:
     bm25s = pytest.importorskip("bm25s")
     rng = np.random.default_rng(4)
@@ -157,13 +152,13 @@ def test_a_total_is_that_of_pot_and_bm25s_by_the_formula_of_the_manual(factory: 
     relaxed = [
         max(cover, float(bag @ cost.min(axis=0))) for cover, cost, (bag, _) in zip(covers, costs, bags, strict=True)
     ]
-    typical = _typical(relaxed)
+    unit = typical(relaxed)
     distances = [float(ot.emd2(own, bag, cost)) for cost, (bag, _) in zip(costs, bags, strict=True)]
     index = bm25s.BM25(k1=1.6, b=0.75, method="atire", idf_method="lucene", dtype="float64")
     index.index([text.split() for text in texts], show_progress=False)
     scores = np.array(index.get_scores(query.split()))
     means = [float(1 - _cosine(own @ vectors, bag @ others)) for bag, others in bags]
-    mean = _typical(means)
+    mean = typical(means)
 
     rank = f"{weights[0]}*wmd:mu={mu}+{weights[1]}*cover+{weights[2]}*bm25:k1=1.6+{weights[3]}*cosine"
     with factory.empty() as collection:
@@ -175,14 +170,14 @@ def test_a_total_is_that_of_pot_and_bm25s_by_the_formula_of_the_manual(factory: 
         n = sum(word in TABLE for word in texts[i].split())
         share = n / (n + mu)
         expected = [
-            weights[0] * (share * distances[i] / typical + (1 - share)),
-            weights[1] * covers[i] / typical,
+            weights[0] * (share * distances[i] / unit + (1 - share)),
+            weights[1] * covers[i] / unit,
             weights[2] * (1 - scores[i] / scores.max()),
             weights[3] * means[i] / mean,
         ]
         assert [cost for _, cost in hit.costs] == pytest.approx(expected, rel=1e-6, abs=1e-9)
         assert hit.total == pytest.approx(sum(expected), rel=1e-6)
-    assert [scale.unit for scale in found.terms] == pytest.approx([typical, typical, scores.max(), mean], rel=1e-6)
+    assert [scale.unit for scale in found.terms] == pytest.approx([unit, unit, scores.max(), mean], rel=1e-6)
 
 
 def _cosine(one: Any, other: Any) -> float:
