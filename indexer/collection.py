@@ -196,18 +196,17 @@ class Collection(Face, StoredDocuments):
             self.refresh()
             raise CollectionError(f"{self.path} was changed by another process while it was read: try again")
 
-    def change_settings(self, *, progress: Progress = silent, **choices: Any) -> None:
-        """Change settings that may change later: weights, gamma, title weight, first stage and its place, faiss.
+    def change_settings(self, **choices: Any) -> None:
+        """Change settings that may change later: weights, gamma, title weight, rank, first stage, faiss.
 
         Raises SettingsError for any other setting that differs. No text is read again: stored counts give the weights.
-        `progress` is called while vectors are written to a database.
         """
         from moverank.indexer.indexing.settings_change import change_settings
 
         with locked_for_writing(self._store, self.path, self.wait):
             self.refresh()
             state = (self._store, self.path, self.settings, self._embedding)
-            self.settings = change_settings(*state, choices, progress)
+            self.settings = change_settings(*state, choices)
 
     def index(
         self,
@@ -249,7 +248,6 @@ class Collection(Face, StoredDocuments):
         from moverank.indexer.indexing.sync import Sync
         from moverank.indexer.indexing.uncompared import Uncompared, check_dedupe
         from moverank.indexer.indexing.word_counts import WordCounter
-        from moverank.indexer.pgvector.table_upkeep import TableUpkeep
         from moverank.indexer.reading.inputs.vectors_by_key import VectorsByKey
 
         flags = {"prune": prune, "confirmed": confirmed, "dry_run": dry_run, "strict": strict, "upkeep": upkeep}
@@ -265,8 +263,7 @@ class Collection(Face, StoredDocuments):
             callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed, "stored": new.add}
             matcher = None if dry_run else self._matcher(settings)
             if not dry_run:
-                table = TableUpkeep(self.path, settings, self._embedding)
-                callbacks["follow"] = [table.follow, new.follow, *([matcher.follow] if matcher else [])]
+                callbacks["follow"] = [new.follow, *([matcher.follow] if matcher else [])]
             if settings != self.settings:
                 callbacks["begin"] = lambda writer: writer.set_settings(settings.stored())
             sync = Sync(self._store, counter, settings.tokens_digest(), scope=scope, strict=strict, **callbacks)
@@ -494,10 +491,8 @@ class Collection(Face, StoredDocuments):
     ) -> Changes:
         """Remove the chosen documents, and call `follow` in the same transaction; the lock is held."""
         from moverank.indexer.indexing.removal import remove_documents
-        from moverank.indexer.pgvector.table_upkeep import TableUpkeep
 
-        table = TableUpkeep(self.path, self.settings, self._embedding)
-        changes = remove_documents(self._store, chosen, [table.follow, follow])
+        changes = remove_documents(self._store, chosen, [follow])
         self._states.close()
         if upkeep:
             self._compact(progress)
@@ -556,13 +551,13 @@ class Collection(Face, StoredDocuments):
             self.detected = None
             if language == AUTO_LANGUAGE:
                 words = self._found_language() | {name: words[name] for name in words if name != "language"}
-            state, before = (self._store, self.path), self._embedding
+            state = (self._store, self.path)
             if changed:
                 now = change_vectors(*state, choices, words, trust_pickle=trust_pickle, progress=progress)
                 self.settings, self._embedding = now.settings, now.embedding
             elif words:
                 self.settings, self._embedding = change_language(*state, words, self._embedding, progress)
-            self._compact(progress, refit=True, table_is_new=changed or self._embedding is not before)
+            self._compact(progress, refit=True)
 
     def _found_language(self) -> dict[str, str]:
         """Return the settings by the language of the first stored texts; UsageError if there is no text."""
@@ -587,16 +582,13 @@ class Collection(Face, StoredDocuments):
         """Take over the settings and word vectors of a state that is searched from now on."""
         self.settings, self._embedding = state.settings, state.embedding
 
-    def _compact(self, progress: Progress, *, refit: bool = False, table_is_new: bool = False) -> None:
-        """Write derived data if necessary; `table_is_new`: the first stage in the database has just been fitted."""
-        from moverank.indexer.pgvector.table_upkeep import TableUpkeep
-        from moverank.indexer.snapshot.compaction import compact_if_due, needs_snapshot
+    def _compact(self, progress: Progress, *, refit: bool = False) -> None:
+        """Write derived data if necessary."""
+        from moverank.indexer.snapshot.compaction import compact_if_due
 
         def compact() -> None:
             remove_other_vectors(self._store, self.path)
-            table = TableUpkeep(self.path, self.settings, self._embedding, progress)
-            table.keep(self._store, refit=refit and not table_is_new)
-            if self._embedding is not None and needs_snapshot(self.path, self.settings):
+            if self._embedding is not None:
                 compact_if_due(self._store, self.path, self.settings, self._embedding, progress, refit=refit)
 
         self._states.close()
@@ -760,15 +752,10 @@ class Collection(Face, StoredDocuments):
         """Return sizes, revision and settings by name."""
         from moverank.indexer.contents.summary import summary
         from moverank.indexer.indexing.coverage import coverage
-        from moverank.indexer.pgvector.fits import FitRecord
 
         with self._store.reading() as reader:
             settings, embedding = self._state(reader)
-            index, record = self.index_in_use(), FitRecord.of(reader.settings())
-            in_use = {
-                "faiss_in_use": index.factory if index else None,
-                "database_stage": str(record) if record else None,
-            }
+            index = self.index_in_use()
             vectors = (len(embedding.words), embedding.dim) if embedding else (0, 0)
             covered = coverage(reader, self.path, settings, embedding)
-            return summary(reader, self.path, settings, vectors, covered, in_use)
+            return summary(reader, self.path, settings, vectors, covered, index.factory if index else None)

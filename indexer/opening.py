@@ -31,6 +31,18 @@ def open_index(index: Path, *, wait: float = 0.0) -> Opened:
     return Collection.open(index, wait=wait)
 
 
+def places_of(index: Path) -> tuple[str, ...]:
+    """Return the place of a collection, or those of its shards; CollectionError if the shards cannot be read."""
+    from moverank.indexer.files.location import is_cluster
+
+    if not is_cluster(index):
+        return (str(index),)
+    from moverank.indexer.shards.cluster_file import ClusterFile
+
+    described = ClusterFile.read(index)
+    return tuple(described.place_of(shard) for shard in described.shards)
+
+
 @contextmanager
 def open_listing(index: Path, where: "Where | None") -> "Iterator[Contents]":
     """Open one state of the documents that pass a filter, without their texts.

@@ -13,15 +13,12 @@ from moverank.rerank.errors import EncoderError, OptionError
 from moverank.rerank.ranking import AUTO_RANK
 from moverank.rerank.words.detection import check_detection
 from moverank.rerank.words.languages import AUTO_LANGUAGE, DEFAULT, NO_LANGUAGE, language_of
-from moverank.rerank.words.segmentation import AUTO, ICU, VOCABULARY, WHOLE, segmenter_of
+from moverank.rerank.words.segmentation import AUTO, ICU, VOCABULARY, segmenter_of
 from moverank.rerank.words.tokenizer import (
     AUTO_WORDS,
     ENGLISH,
-    FOLDED,
     LISTS,
     NO_STOP_WORDS,
-    PLAIN,
-    VERSIONS,
     StopWords,
     Tokenizer,
     stop_words,
@@ -34,11 +31,8 @@ if TYPE_CHECKING:
 
 
 _DERIVED = ("weights", "gamma", "title_weight", "first_stage", "first_stage_options", "faiss")
-CHANGEABLE = (*_DERIVED, "first_stage_in", "rank")
+CHANGEABLE = (*_DERIVED, "rank")
 """Settings that may change later: weights and derived files depend on them, the stored word counts do not."""
-
-FILES, DATABASE = "files", "database"
-"""The places of the first stage's vectors: files of each machine, or a database that machines share."""
 
 AUTO_EMBEDDING = "auto"
 """The source of word vectors while there are none, or too few texts to learn them from."""
@@ -97,14 +91,9 @@ class Settings:
     """Options of the encoder, or the metric of given vectors, as "key=value"."""
     faiss: str = "auto"
     """Factory string of the first stage's index, or "auto": chosen by size whenever the index is written."""
-    first_stage_in: str = FILES
-    """The place of the first stage's vectors: `FILES`, or `DATABASE` for PostgreSQL, where `faiss` chooses the exact
-    order or an HNSW index."""
     language: str = DEFAULT
     """The ISO code of the texts' language, "none" for others and for several, or "auto", which the first texts replace
     by one of these; OptionError for an unknown one."""
-    tokenizer_version: int = FOLDED
-    """The rule by which texts are split into words, one of `VERSIONS`: a collection keeps that of its creation."""
     segmentation: str = AUTO
     """How scripts without spaces are split: "icu", "vocabulary", "characters" or "none"; "auto" becomes one of these by
     the language, and by what is installed. OptionError for anything else."""
@@ -126,16 +115,16 @@ class Settings:
         }
         for name in ("train_options", "first_stage_options"):
             checked[name] = tuple(texts(name.replace("_", " "), getattr(self, name)))
-        for name in ("weights", "rank", "first_stage", "faiss", "first_stage_in"):
+        for name in ("weights", "rank", "first_stage", "faiss"):
             checked[name] = text(name.replace("_", " "), getattr(self, name))
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
     def _words_checked(self) -> dict[str, Any]:
         """Return the settings that determine the words of a text; those of the language "auto" stay as chosen."""
-        version, own = _tokenizer_version(self.tokenizer_version), self._known_language
-        tokenizer = tokenizer_of(self.stop_words, own, version, self.segmentation, self.vocabulary, self.phrases)
-        checked: dict[str, Any] = {"tokenizer_version": version}
+        own = self._known_language
+        tokenizer = tokenizer_of(self.stop_words, own, self.segmentation, self.vocabulary, self.phrases)
+        checked: dict[str, Any] = {}
         for name in ("vocabulary", "phrases"):
             checked[name] = None if getattr(self, name) is None else getattr(tokenizer, name)
         if self._is_open:
@@ -161,18 +150,10 @@ class Settings:
     @classmethod
     def restored(cls, values: dict[str, Any]) -> "Settings":
         """Restore the settings from stored values, whose tuples JSON has turned into lists."""
-        names = [field.name for field in fields(cls) if field.name in values]
-        known: dict[str, Any] = {name: values[name] for name in names}
-        known.setdefault("rank", "")  # collections of 0.1.0 have none
-        known |= {"tokenizer_version": PLAIN, "segmentation": WHOLE} | known  # nor these, nor a language
-        known.setdefault("phrases", "")  # words have been counted without them
-        for name, value in known.items():
-            known[name] = tuple(value) if isinstance(value, list) else value
-        restored = cls(**known)
-        if "language" not in known and restored._stop_list != ENGLISH:
-            # Before there were languages, words had English stems with the English stop words only.
-            return replace(restored, language=NO_LANGUAGE)
-        return restored
+        stored: dict[str, Any] = {field.name: values[field.name] for field in fields(cls) if field.name in values}
+        for name, value in stored.items():
+            stored[name] = tuple(value) if isinstance(value, list) else value
+        return cls(**stored)
 
     def changed(self, choices: dict[str, Any]) -> "Settings":
         """Return the settings changed by `choices` (name -> value); SettingsError if a permanent one differs."""
@@ -194,7 +175,7 @@ class Settings:
         return changed
 
     def in_language(self, language: str, **choices: Any) -> "Settings":
-        """Return the settings of the same collection with texts in a `language`, split by the newest rule.
+        """Return the settings of the same collection with texts in a `language`.
 
         Stop words of the user's own stay; the list of the former language becomes that of the new one. `choices` are
         the settings `stop_words` and `segmentation`.
@@ -203,7 +184,7 @@ class Settings:
         if self.stop_words == self._listed:
             words = AUTO_WORDS
         before = {"stop_words": words, "segmentation": AUTO, "vocabulary": None, "phrases": None}
-        return replace(self, language=language, tokenizer_version=FOLDED, **{**before, **choices})
+        return replace(self, language=language, **{**before, **choices})
 
     def derived_key(self) -> dict[str, Any]:
         """Return the settings on which derived files depend."""
@@ -235,10 +216,10 @@ class Settings:
     @property
     def tokenizer(self) -> Tokenizer:
         """Return what splits texts and queries into words."""
-        version, words, phrases = self.tokenizer_version, str(self.vocabulary or ""), str(self.phrases or "")
         if self._is_open:
-            return tokenizer_of(self.stop_words, NO_LANGUAGE, version)
-        return Tokenizer(frozenset(self.stop_words), self.language, version, self.segmentation, words, phrases)
+            return tokenizer_of(self.stop_words, NO_LANGUAGE)
+        given = str(self.vocabulary or ""), str(self.phrases or "")
+        return Tokenizer(frozenset(self.stop_words), self.language, self.segmentation, *given)
 
     @property
     def lacks_vocabulary(self) -> bool:
@@ -248,7 +229,7 @@ class Settings:
     @property
     def lacks_phrases(self) -> bool:
         """Return whether the phrases are still to be chosen."""
-        return not self._is_open and self.phrases is None and self.tokenizer_version != PLAIN
+        return not self._is_open and self.phrases is None
 
     @property
     def ranking(self) -> "RankingSpec":
@@ -265,14 +246,14 @@ class Settings:
         if not self.stop_words:
             return NO_STOP_WORDS
         words = frozenset(self.stop_words)
-        if words == stop_words(ENGLISH, self.language, self.tokenizer_version):
+        if words == stop_words(ENGLISH, self.language):
             return ENGLISH
         return self.language if self.stop_words == self._listed else _short(self.stop_words)
 
     @property
     def _listed(self) -> tuple[str, ...]:
         """Return the stop words of the language, as they are stored."""
-        return tuple(sorted(stop_words(AUTO_WORDS, self._known_language, self.tokenizer_version)))
+        return tuple(sorted(stop_words(AUTO_WORDS, self._known_language)))
 
     @property
     def encoder(self) -> str:
@@ -312,20 +293,12 @@ class Settings:
 
     def tokens_digest(self) -> bytes:
         """Return a digest of the settings that determine the words of a text."""
-        choices = "\0".join(self.stop_words)
-        if self.tokenizer_version != PLAIN:  # by the first rule, no language had an effect
-            choices += f"\0\0{self.tokenizer_version} {self.language} {self.segmentation}"
+        choices = "\0".join(self.stop_words) + f"\0\0{self.language} {self.segmentation}"
         if self.vocabulary:
             choices += f" {self.vocabulary}"
         if self.phrases:
             choices += f"\0{self.phrases}"
         return blake2b(choices.encode(), digest_size=16).digest()
-
-
-def _tokenizer_version(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) not in VERSIONS:
-        raise UsageError(f"the tokenizer has the versions {' and '.join(map(str, VERSIONS))}, not {shown(value)}")
-    return int(value)
 
 
 def _title_weight(value: object) -> int:
@@ -347,8 +320,6 @@ def check_settings(settings: Settings) -> None:
         segmenter_of(ICU, settings.language)
     if settings.vocabulary is not None and settings.segmentation != VOCABULARY:
         raise UsageError(f"a vocabulary needs segmentation={VOCABULARY}, not {settings.segmentation}")
-    if settings.first_stage_in not in (FILES, DATABASE):
-        raise UsageError(f"the first stage is in {FILES} or the {DATABASE}, not in {settings.first_stage_in!r}")
     check_first_stage(settings)
 
 

@@ -69,8 +69,8 @@ def _problem(weights: Weights, *, pieces: bool, unit: bool, lengths: bool) -> st
         )
     if not lengths:
         return (
-            f"weights={weights} needs the lengths of the word vectors, which earlier versions did not store: "
-            "`moverank refit --embedding FILE` imports them again, `moverank refit --vectors` trains them again"
+            f"weights={weights} needs the lengths that the word vectors had before they were scaled: let moverank "
+            "scale them (in Python, normalize=True)"
         )
     return None
 

@@ -19,7 +19,6 @@ import pytest
 from moverank.indexer.files.location import TRUSTED, URL_FILE, database_url
 from moverank.indexer.indexing import creation
 from moverank.indexer.maintenance.backup import copy_collection
-from moverank.indexer.pgvector.vector_table import drop_tables
 from moverank.indexer.store import Store
 from tests.engines.postgres_server import postgres_server
 
@@ -83,7 +82,6 @@ def removed(directory: Path) -> None:
     if url := database_url(directory):
         with closing(Store(url)) as store, store.writing() as writer:
             writer.clear()
-            drop_tables(writer.rows)
     shutil.rmtree(directory)
 
 

@@ -203,10 +203,10 @@ def test_the_best_docstring_shares_no_word_with_the_query(example: Example, docs
 
 
 def test_modules_of_the_user_do_no_harm(environment: Path, foreign_modules: Path) -> None:
-    """Opening a collection of an earlier schema runs the migrations, too."""
+    """Upgrading a collection reads the migrations, too."""
     python, command = environment / "bin" / "python", environment / "bin" / "moverank"
     shadowed = {"PYTHONPATH": str(foreign_modules)}
-    unpack(ROOT / "tests" / "golden" / "collection-0.1.0.tar.xz", foreign_modules)
+    unpack(ROOT / "tests" / "golden" / "collection-0.2.0.tar.xz", foreign_modules)
     assert run(command, "--version", cwd=foreign_modules, variables=shadowed).startswith("moverank ")
     hits = run(command, "search", "ant bee cat", "-i", "golden", "--json", cwd=foreign_modules, variables=shadowed)
     assert '"key"' in hits

@@ -18,7 +18,7 @@ MODULES = {
     "comparing": ("compare",),
     "pairing": ("pairs", "dedupe"),
     "listing": ("list", "show", "export"),
-    "upkeep": ("remove", "refit", "info", "check", "backup", "copy"),
+    "upkeep": ("remove", "refit", "info", "check", "backup", "copy", "upgrade"),
     "tuning": ("tune",),
     "demonstration": ("demo",),
     "help": ("help",),
@@ -34,31 +34,12 @@ PANELS = {
     "Look": ("list", "show", "export", "info", "pairs", "watch", "verify"),
     "Other engines and programs": ("rerank", "serve"),
     "Measure": ("evaluate", "tune"),
-    "Maintain": ("check", "backup", "copy", "refit", "dedupe", "shards"),
+    "Maintain": ("check", "backup", "copy", "upgrade", "refit", "dedupe", "shards"),
 }
 """The panels of the help, and the commands in each, in its order."""
 
 GROUPS = ("evaluate", "shards", "watch")
 """The names of the groups of commands; each is the whole app of its module."""
-
-REMOVED = {
-    f"shards {name}": f"{name} ... -i FILE.toml"
-    for name in ("index", "threads", "search", "similar", "explain", "remove")
-}
-"""The command that replaces each removed command."""
-
-RENAMED = {
-    "--train-option": "train_options=KEY=VALUE",
-    "--normalize": "normalize=yes",
-    "--no-normalize": "normalize=no",
-    "--stop-words": "stop_words=FILE|auto|english|none",
-    "--title-weight": "title_weight=N",
-    "--weights": "weights=tf|tfidf",
-    "--first-stage-option": "first_stage_options=KEY=VALUE",
-    "--first-stage-in": "first_stage_in=files|database",
-    "--faiss": "faiss=FACTORY",
-}
-"""The value of `--setting` that replaces each renamed option."""
 
 _VALUES = {"bool": "", "int": "N", "int range": "N", "float": "NUMBER", "float range": "NUMBER", "str": "TEXT"}
 """The placeholder for an option's value in the help, by Python's name of its type; switches have none."""
@@ -97,11 +78,7 @@ class Command(TyperCommand):
             return super().parse_args(ctx, args)
         except Exception as error:
             # The parser's class of errors depends on the version of Typer.
-            message, option = getattr(error, "message", None), getattr(error, "option_name", None)
-            if option in RENAMED and any("--setting" in each.opts for each in self.params):
-                from moverank.indexer.errors import UsageError
-
-                raise UsageError(f"`{option}` was renamed: write `--setting {RENAMED[option]}`") from error
+            message = getattr(error, "message", None)
             names = [each.name for each in self.params if isinstance(each, TyperArgument)]
             if message is not None and "extra argument" in message and names[:1] == ["query"]:
                 named, extra, _ = self.make_parser(ctx).parse_args(args=given)
@@ -133,15 +110,6 @@ class Group(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, also that of `--help`."""
         return _plain(super().get_params(ctx), ctx)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that arguments name; UsageError for a removed one, which names the new one."""
-        name = f"{ctx.info_name} {args[0]}"
-        if name in REMOVED:
-            from moverank.indexer.errors import UsageError
-
-            raise UsageError(f"`moverank {name}` was removed: write `moverank {REMOVED[name]}`")
-        return super().resolve_command(ctx, args)
 
 
 class LazyCommands(UserDict[str, Any]):

@@ -69,14 +69,6 @@ def serve(  # over 40 lines: most of them are its options
     demo: Annotated[
         bool, typer.Option("--demo", help="Serve the collections of `moverank demo`, in ./moverank-demo.")
     ] = False,
-    webhook: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Send each event of a watch there, signed (Standard Webhooks)."),
-    ] = None,
-    webhook_secret: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The secrets that sign events: `whsec_` and base64, one on each line."),
-    ] = None,
     cors: Annotated[
         list[str] | None,
         typer.Option(metavar="ORIGIN", help="Pages of this web origin may use the server; repeatable."),
@@ -102,8 +94,6 @@ def serve(  # over 40 lines: most of them are its options
             "root_path": root_path,
             "proxies": proxy or (),
             "reports": reports,
-            "webhook": webhook,
-            "webhook_secret": webhook_secret,
             "rankings": allow_rank or (),
             "log": log,
         },

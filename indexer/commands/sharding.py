@@ -56,7 +56,7 @@ def create(
     from moverank.indexer.shards.cluster import Cluster
     from moverank.indexer.shards.cluster_file import ClusterFile, new_shards, typed_place
 
-    choices = settings.chosen([name for name in SETTINGS if name not in ("train_options", "first_stage_in")])
+    choices = settings.chosen([name for name in SETTINGS if name != "train_options"])
     places = new_shards(file, shards, [typed_place(one) for one in place or ()], node or ())
     described = ClusterFile(file, places, address)
     with interruptible("there are no shards yet: remove their places"), Bars() as bars:

@@ -153,7 +153,6 @@ SETTINGS: dict[str, Callable[[str], Any]] = {
     "title_weight": lambda value: int(value) if value.isascii() and value.isdecimal() else value,
     "weights": str,
     "first_stage_options": _options,
-    "first_stage_in": str,
     "faiss": str,
 }
 """The settings of `--setting NAME=VALUE`, named as in `Settings`, and the parsers of their values."""

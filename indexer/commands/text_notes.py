@@ -95,7 +95,7 @@ def _has_stop_words(texts: Sequence[str], own: "Settings") -> bool:
     """Return whether so many words of texts are stop words of the collection's language that they are of it."""
     from moverank.rerank.words.tokenizer import AUTO_WORDS, Tokenizer, stop_words
 
-    listed = stop_words(AUTO_WORDS, own.language, own.tokenizer_version)
+    listed = stop_words(AUTO_WORDS, own.language)
     split = Tokenizer(language=own.language).words
     words = [word for text in texts for word in split(text)]
     return sum(word in listed for word in words) >= _USUAL * max(1, len(words))

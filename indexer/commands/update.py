@@ -112,7 +112,7 @@ def update(
         if sources.dry_run and existing is None:
             return _preview(records, rejected, changed)
         if existing is not None and choices and not sources.dry_run:
-            existing.change_settings(progress=progress, **choices)
+            existing.change_settings(**choices)
         created = _created(path, choices, defaults, trust_pickle, wait, progress)
         callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed, "progress": progress}
         how: dict[str, Any] = {"prune": sources.prune, "confirmed": sources.confirmed, "dry_run": sources.dry_run}

@@ -1,4 +1,4 @@
-"""Commands that maintain a collection: `remove`, `refit`, `info`, `check`, `backup` and `copy`."""
+"""Commands that maintain a collection: `remove`, `refit`, `info`, `check`, `backup`, `copy` and `upgrade`."""
 
 import sys
 from pathlib import Path
@@ -250,3 +250,29 @@ def copy(
         print_object({"place": place, "revision": revision})
     else:
         typer.echo(f"revision {revision} is in {place}")
+
+
+@app.command(epilog="Examples: `moverank upgrade -i forum --dry-run`  `moverank upgrade -i forum --wait 60`")
+def upgrade(
+    index: Index = DEFAULT_INDEX,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing; show what would be changed.")] = False,
+    wait: Wait = 0.0,
+    as_json: Json = False,
+) -> None:
+    """Change the tables of a collection of an earlier version, for good: earlier versions cannot read it afterwards."""
+    from moverank.indexer.files.location import collection_directory, display_name
+    from moverank.indexer.formatters.terminal import print_object
+    from moverank.indexer.maintenance.upgrade import upgrade as upgrade_collection
+    from moverank.indexer.opening import places_of
+
+    for named in places_of(index):
+        place = index if named == str(index) else collection_directory(named)
+        with interruptible("what was upgraded stays so, the rest was not changed"):
+            before, steps = upgrade_collection(place, dry_run=dry_run, wait=wait)
+        if as_json:
+            print_object({"place": display_name(place), "schema": before, "steps": steps, "dry_run": dry_run})
+        elif steps:
+            done = "would be upgraded" if dry_run else "was upgraded"
+            typer.echo(f"{display_name(place)} {done} from schema {before} to {', '.join(steps)}")
+        else:
+            typer.echo(f"{display_name(place)} has schema {before}, that of this version: nothing to do")

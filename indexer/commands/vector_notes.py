@@ -29,8 +29,7 @@ def notes_of_run(collection: "Collection", source: str, words: int, changes: "Ch
     elif 2 * changes.wordless > changes.documents > 1:
         yield (
             f"{changes.wordless:,} of these {changes.documents:,} documents have no word with a vector, so that no "
-            f"distance ranks them: {_cased_words(collection)}"
-            f"{_remedy(collection, trained_now=changes.trained_seconds is not None)}"
+            f"distance ranks them: {_remedy(collection, trained_now=changes.trained_seconds is not None)}"
         )
     elif changes.documents:
         yield from coverage_notes(collection, changes.coverage, trained_now=changes.trained_seconds is not None)
@@ -66,30 +65,8 @@ def coverage_notes(collection: "Collection", coverage: float | None, *, trained_
         cautious = f"; until then --rank {quote(rank)} relies on words more"
     yield (
         f"only {percentage(coverage)} of the words of these texts have a vector, distances leave the others out: "
-        + _cased_words(collection)
         + _remedy(collection, trained_now=trained_now)
         + cautious
-    )
-
-
-def _cased_words(collection: "Collection") -> str:
-    """Return a sentence on words with capitals that an earlier release imported, empty if there are few.
-
-    It ends with a space.
-    """
-    from itertools import islice
-
-    if collection.embedding.forms is not None:
-        return ""
-    source = collection.settings.embedding
-    first = list(islice(collection.embedding.words, _FIRST_WORDS))
-    cased = sum(word != word.lower() for word in first)
-    if cased < _MANY * len(first):
-        return ""
-    of = f"of the first {len(first):,} " if len(first) == _FIRST_WORDS else f"of {len(first):,} "
-    return (
-        f"{cased:,} {of}words of {source} have capitals and match nothing, since an earlier release imported it: "
-        f"{refit_command(collection, f'--embedding {quote(source)}')} imports it again; "
     )
 
 

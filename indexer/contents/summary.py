@@ -25,12 +25,12 @@ def summary(
     settings: Settings,
     vectors: tuple[int, int],
     coverage: Coverage,
-    in_use: dict[str, str | None],
+    factory: str | None,
 ) -> dict[str, Any]:
     """Return sizes, revision and settings by name.
 
     `reader`, `directory` and `settings` are the collection's, `vectors` the number of its word vectors and their
-    dimension, `coverage` has the running words by step. `in_use` describes the first stage's index.
+    dimension, `coverage` has the running words by step, `factory` describes the first stage's index in use.
     """
     count, dim = vectors
     sizes = {
@@ -51,7 +51,7 @@ def summary(
     }
     choices = settings.stored() | {"stop_words": len(settings.tokenizer.stop_words), "ranking": settings.specification}
     choices |= {name: len(str(choices[name] or "").split()) for name in ("vocabulary", "phrases")}
-    return sizes | choices | in_use
+    return sizes | choices | {"faiss_in_use": factory}
 
 
 def stored_summary(reader: Reader, directory: Path) -> dict[str, Any] | None:
@@ -70,12 +70,11 @@ def stored_summary(reader: Reader, directory: Path) -> dict[str, Any] | None:
         check_files(folder, manifest)
     except (VectorsError, DamagedFile, OSError, KeyError):
         return None  # opening the collection raises the error
-    if coverage.steps is None or manifest["fingerprint"] != fingerprint:
+    if manifest["fingerprint"] != fingerprint:
         return None
     settings = Settings.restored(stored)
     factory = newest_of(directory, derived_from(settings, fingerprint), valid_for(reader), _factory)
-    in_use = {"faiss_in_use": factory, "database_stage": None}
-    return summary(reader, directory, settings, (manifest["words"], manifest["dim"]), coverage, in_use)
+    return summary(reader, directory, settings, (manifest["words"], manifest["dim"]), coverage, factory)
 
 
 def _size(path: Path) -> int:

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,7 +112,7 @@ def read_arrays(path: Path | None, key: str = "", kinds: Kinds | None = None) ->
 
     None, too, if the arrays are not of these `kinds`.
     """
-    with suppress(OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile):
+    with suppress(OSError, ValueError, KeyError, TypeError):
         content = _intact(path) if path else None
         if content is not None:
             arrays = _cached(content[_HEADER:], key)
@@ -124,9 +123,6 @@ def read_arrays(path: Path | None, key: str = "", kinds: Kinds | None = None) ->
 
 def _cached(content: NDArray[np.uint8], key: str) -> dict[str, NDArray[Any]]:
     """Return the arrays in the bytes after the checksum; KeyError for another key, ValueError for impossible arrays."""
-    if not key and bytes(content[:2]) == b"PK":  # earlier versions wrote an `.npz` file
-        with np.load(io.BytesIO(content.data)) as stored:
-            return dict(stored)
     described = json.loads(bytes(content[: 1 << 16]).partition(b"\n")[0])
     if described["key"] != key:
         raise KeyError(key)

@@ -71,11 +71,10 @@ def clear_unfinished(directory: Path) -> None:
 
 
 def remove_cached(directory: Path) -> None:
-    """Remove the caches of a snapshot, also the caches of earlier versions."""
-    for pattern in (f"{CACHED}*", "stems-*"):
-        for path in directory.glob(pattern):
-            with suppress(OSError):
-                path.unlink()
+    """Remove the caches of a snapshot."""
+    for path in directory.glob(f"{CACHED}*"):
+        with suppress(OSError):
+            path.unlink()
 
 
 def remove_directory(directory: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from moverank.indexer.errors import CollectionError, LockedError, NoPermission
 from moverank.indexer.files.directory import LOCK, LOCK_OWNER, remove_temporary
-from moverank.indexer.files.location import without_passwords
+from moverank.indexer.files.location import display_name, without_passwords
 
 _log = logging.getLogger("moverank")
 
@@ -38,7 +38,7 @@ def locked(directory: Path, wait: float = 0.0) -> Iterator[None]:
             _log.warning("waiting for %s", _owner(directory))
             lock.acquire(timeout=-1 if wait == float("inf") else wait)
     except Timeout as error:
-        raise still_locked(_owner(directory), directory, wait) from error
+        raise still_locked(_owner(directory), display_name(directory), wait) from error
     except OSError as error:
         raise CollectionError(f"{directory} cannot be written to: {error.strerror}") from error
     try:

@@ -58,9 +58,7 @@ def fit_vectors(
     training = Training.stored(stored_settings(store))
     first = embedding is None
     enough = settings.embedding == AUTO_EMBEDDING and not has_few_texts(store)
-    due = (
-        changes.documents if first else enough or (settings.embedding in TRAINED and needs_training(covered, training))
-    )
+    due = changes.documents if first else enough or (training is not None and needs_training(covered, training))
     if not due:
         return settings, embedding, changes
     began = perf_counter()
@@ -80,12 +78,8 @@ def fit_vectors(
     return changed.settings, changed.embedding, changes
 
 
-def needs_training(now: Coverage, last: Training | None) -> bool:
-    """Return whether trained vectors must be trained again; `last` is None if an earlier version trained them."""
-    share = now.share
-    if share is None:
+def needs_training(now: Coverage, last: Training) -> bool:
+    """Return whether trained vectors must be trained again."""
+    if now.share is None:
         return False
-    if last is None:
-        return share < LOW
-    before = Coverage(last.words, last.known).share or 0.0
-    return (now.words <= LARGE and now.words >= _GROWTH * last.words) or share < min(LOW, _FALL * before)
+    return (now.words <= LARGE and now.words >= _GROWTH * last.words) or now.share < min(LOW, _FALL * last.share)

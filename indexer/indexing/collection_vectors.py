@@ -134,13 +134,8 @@ def remove_other_vectors(store: Store, directory: Path) -> None:
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def copy_vectors(reader: Reader, directory: Path, stored: Mapping[str, Any], target: Path) -> Embedding:
-    """Copy the word vectors of the collection in `directory`, whose settings are `stored`, to a new folder.
-
-    Returns the collection's vectors, not the copy.
-    """
-    embedding = current_vectors(reader, directory, stored)  # fetches them if the database is shared
-    if embedding is None:
+def copy_vectors(reader: Reader, directory: Path, stored: Mapping[str, Any], target: Path) -> None:
+    """Copy the word vectors of the collection in `directory`, whose settings are `stored`, to a new folder."""
+    if current_vectors(reader, directory, stored) is None:  # fetches them if the database is shared
         raise CollectionError(f"{display_name(directory)} has no word vectors")
     shutil.copytree(vectors_folder(directory, stored), target)
-    return embedding

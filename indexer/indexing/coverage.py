@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import DamagedFile
-from moverank.indexer.pgvector.fits import current_record
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.cached_coverage import Coverage, read_coverage, write_coverage
 from moverank.indexer.snapshot.caches import SumsCache
@@ -29,16 +28,13 @@ _FEW_WORDS = 1000  # if there are more, reading all words takes less time than f
 def coverage(reader: Reader, directory: Path, settings: Settings, embedding: Embedding | None) -> Coverage:
     """Count the running words of the state of `reader`, by the step that found their vectors; titles count once.
 
-    `directory`, `settings` and `embedding` are the collection's. A first stage in the database has counted the
-    words already, without steps. Else they are counted once for each state, and cached.
+    `directory`, `settings` and `embedding` are the collection's. The words are counted once for each state, and
+    cached.
     """
     if embedding is None:
         return _in_database(reader, 0, None)
-    record = current_record(reader, settings, embedding)
-    if record:
-        return record.coverage
     found = read_coverage(reader, directory, embedding.fingerprint)
-    if found is None or found.steps is None:  # earlier releases counted no steps
+    if found is None:
         found = _counted(reader, newest_snapshot(reader, directory, settings, embedding), directory, embedding)
         write_coverage(reader, directory, embedding.fingerprint, found)
     return found

@@ -11,7 +11,7 @@ from moverank.indexer.errors import CollectionError, LockedError, UsageError
 from moverank.indexer.files.atomic_write import sync_path
 from moverank.indexer.files.directory import DATABASE, UNFINISHED, VECTORS, clear_unfinished, is_leftover
 from moverank.indexer.files.directory import remove_directory as remove_directory
-from moverank.indexer.files.location import database_url, display_name, trusted_url
+from moverank.indexer.files.location import database_url, display_name
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.collection_vectors import (
     FINGERPRINT,
@@ -21,10 +21,6 @@ from moverank.indexer.indexing.collection_vectors import (
     publish_vectors,
 )
 from moverank.indexer.options import Progress
-from moverank.indexer.pgvector.requirements import check_place, extension_schema
-from moverank.indexer.pgvector.table_upkeep import TableUpkeep
-from moverank.indexer.pgvector.vector_table import drop_tables
-from moverank.indexer.settings import DATABASE as IN_DATABASE
 from moverank.indexer.settings import Settings, check_settings
 from moverank.indexer.snapshot.faiss_index import AUTO, FLAT, check_factory
 from moverank.indexer.store import Store, exists, open_store, sqlite_url
@@ -111,7 +107,6 @@ def create_collection(
     CollectionError if there is a collection already. A failure leaves nothing behind.
     """
     check_choices(settings)
-    check_place(settings, shared=database_url(directory) is not None)
 
     def imported(folder: Path, settings: Settings) -> tuple[Settings, Embedding | None]:
         return _imported(folder, settings, trust_pickle, progress)
@@ -122,9 +117,6 @@ def create_collection(
 def _create(directory: Path, settings: Settings, vectors: VectorsMaker, wait: float) -> Created:
     """Create an empty collection in `directory`, and its word vectors by `vectors`: `create_collection`."""
     _refuse_second(directory, filled=exists(directory))
-    if settings.first_stage_in == IN_DATABASE:  # before vectors are imported, which takes long
-        with closing(Store(trusted_url(directory) or "", migrated=False)) as database, database.reading() as reader:
-            extension_schema(reader, settings)
     try:
         existed = directory.exists()
         directory.mkdir(parents=True, exist_ok=True)
@@ -161,7 +153,6 @@ def remove_if_empty(store: Store, directory: Path) -> None:
             if empty and store.shared:
                 with store.locked(), store.writing() as writer:
                     writer.clear()
-                    drop_tables(writer.rows)
             store.close()
             if empty:
                 remove_directory(directory)
@@ -195,7 +186,6 @@ def _fill_shared(directory: Path, settings: Settings, vectors: VectorsMaker, wai
             if embedding:
                 writer.set_settings({FINGERPRINT: embedding.fingerprint, FOLDER: folder.name})
                 publish_vectors(writer, folder)
-            TableUpkeep(directory, settings, embedding).follow(writer, fit=True)
     except BaseException:
         store.close()
         raise

@@ -7,10 +7,7 @@ from typing import Any
 from moverank.indexer.errors import SettingsError
 from moverank.indexer.indexing.collection_vectors import stored_settings, vectors_folder
 from moverank.indexer.indexing.creation import TRAINED, check_choices
-from moverank.indexer.options import Progress, silent
-from moverank.indexer.pgvector.requirements import check_place, extension_schema
-from moverank.indexer.pgvector.table_upkeep import TableUpkeep
-from moverank.indexer.settings import DATABASE, Settings
+from moverank.indexer.settings import Settings
 from moverank.indexer.store import Store
 from moverank.indexer.vectors.importing import same_source
 from moverank.rerank.words.embedding import Embedding
@@ -22,12 +19,11 @@ def change_settings(
     settings: Settings,
     embedding: Embedding | None,
     choices: Mapping[str, Any],
-    progress: Progress = silent,
 ) -> Settings:
     """Store changed settings, and return them; the caller holds the writer's lock.
 
-    `store`, `directory`, `settings` and `embedding` are the collection's; `choices` are new values by name. `progress`
-    is called while vectors are written to a database. Raises SettingsError for a permanent setting that differs,
+    `store`, `directory`, `settings` and `embedding` are the collection's; `choices` are new values by name.
+    Raises SettingsError for a permanent setting that differs,
     UsageError for an invalid value.
     """
     chosen = dict(choices)
@@ -42,12 +38,6 @@ def change_settings(
     changed = settings.changed(chosen)
     if changed != settings:
         check_choices(changed, embedding)
-        check_place(changed, shared=store.shared)
-        table = TableUpkeep(directory, changed, embedding, progress)
         with store.writing() as writer:
             writer.set_settings(changed.stored())
-            if changed.first_stage_in == DATABASE:
-                extension_schema(writer, changed)
-            table.follow(writer, fit=True)
-        table.keep(store)  # drops the replaced table
     return changed

@@ -31,7 +31,6 @@ from moverank.indexer.indexing.first_texts import with_stored_vocabulary
 from moverank.indexer.indexing.recount import count_again
 from moverank.indexer.indexing.training import train
 from moverank.indexer.options import Progress
-from moverank.indexer.pgvector.table_upkeep import TableUpkeep
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.cached_coverage import Coverage
 from moverank.indexer.store import CountedPart, Store, Writer
@@ -53,9 +52,14 @@ class Training(NamedTuple):
     choice: str
     """The setting `embedding` before the training, which replaces "auto" by the method used."""
 
+    @property
+    def share(self) -> float:
+        """Return the share of the running words that got a vector."""
+        return self.known / self.words if self.words else 0.0
+
     @classmethod
     def stored(cls, settings: Mapping[str, Any]) -> "Training | None":
-        """Return the training in stored settings; None for vectors imported, or trained by an earlier version."""
+        """Return the training in stored settings; None for imported vectors."""
         values = settings.get(TRAINING)
         return cls(**values) if values else None
 
@@ -137,7 +141,6 @@ def change_language(
         else:
             writer.mark_wordless([], writer.next_revision())
         writer.set_settings(settings.stored())
-        TableUpkeep(directory, settings, embedding, progress).follow(writer, fit=True)
     return settings, embedding
 
 
@@ -261,7 +264,6 @@ def _put(
             writer.set_settings(settings.stored() | own)
             if store.shared:
                 publish_vectors(writer, path)
-            TableUpkeep(directory, settings, embedding).follow(writer, fit=True)
             revision = writer.revision()
     remove_other_vectors(store, directory)
     return ChangedVectors(settings, embedding, wordless, coverage, revision)

@@ -1,6 +1,5 @@
 """Copies one consistent state of a collection, even while other processes write, and between kinds of databases."""
 
-import logging
 import shutil
 from contextlib import closing
 from pathlib import Path
@@ -22,16 +21,11 @@ from moverank.indexer.indexing.collection_vectors import (
     vectors_folder,
 )
 from moverank.indexer.options import Progress, silent
-from moverank.indexer.pgvector.fits import SETTING
-from moverank.indexer.pgvector.table_upkeep import TableUpkeep
-from moverank.indexer.settings import DATABASE as IN_DATABASE
-from moverank.indexer.settings import FILES, Settings
+from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.compaction import compact_if_due
 from moverank.indexer.snapshot.snapshot_layout import PREFIX
 from moverank.indexer.store import Reader, Store, exists, open_existing, open_store, sqlite_url
 from moverank.indexer.vectors.open_vectors import verify_vectors
-
-_log = logging.getLogger("moverank")
 
 
 def back_up(directory: Path, target: Path, *, progress: Progress = silent) -> int:
@@ -97,10 +91,6 @@ def _copy_rows(store: Store, directory: Path, partial: Path) -> dict[str, Any]:
         stored = reader.settings()
         with copied.writing() as writer:
             writer.copy_rows(reader)
-            if stored.get("first_stage_in") == IN_DATABASE:
-                stored |= {"first_stage_in": FILES, SETTING: {}}
-                writer.set_settings({"first_stage_in": FILES, SETTING: {}})
-                _log.warning("the copy is a directory: its first stage is in files, not in a database")
         if FINGERPRINT in stored:
             copy_vectors(reader, directory, stored, vectors_folder(partial, stored))
     return stored
@@ -127,10 +117,10 @@ def copy_collection(source: str | Path, target: str | Path, *, wait: float = 0.0
     if store is None:
         raise NoCollection(f"there is no collection in {display_name(origin)}")
     with closing(store), store.reading() as reader, locked(directory, wait):
-        return _copied_rows(reader, origin, directory, wait, progress)
+        return _copied_rows(reader, origin, directory, wait)
 
 
-def _copied_rows(reader: Reader, origin: Path, directory: Path, wait: float, progress: Progress) -> int:
+def _copied_rows(reader: Reader, origin: Path, directory: Path, wait: float) -> int:
     """Copy all rows in one transaction, with the word vectors."""
     stored = reader.settings()
     with closing(open_store(directory)) as new, new.locked(wait), new.writing() as writer:
@@ -139,8 +129,7 @@ def _copied_rows(reader: Reader, origin: Path, directory: Path, wait: float, pro
         writer.copy_rows(reader)
         if FINGERPRINT in stored:
             folder = new_vectors_folder(directory, stored, shared=True)
-            embedding = copy_vectors(reader, origin, stored, folder)
+            copy_vectors(reader, origin, stored, folder)
             writer.set_settings({FOLDER: folder.name})
             publish_vectors(writer, folder)
-            TableUpkeep(directory, Settings.restored(stored), embedding, progress).renew(writer, reader, origin)
         return writer.revision()

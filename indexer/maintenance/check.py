@@ -11,7 +11,6 @@ from moverank.indexer.indexing.collection_vectors import FINGERPRINT, current_ve
 from moverank.indexer.maintenance.check_database import check_database
 from moverank.indexer.maintenance.check_snapshot import check_snapshot
 from moverank.indexer.maintenance.report import Report
-from moverank.indexer.pgvector.table_check import check_table
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Auditor, Reader, open_existing, repeated
 from moverank.indexer.vectors.open_vectors import verify_vectors
@@ -21,7 +20,7 @@ from moverank.rerank.words.embedding import Embedding
 def check_collection(directory: Path) -> Report:
     """Read everything in a collection's directory, and report the faults.
 
-    Nothing is changed, except that an older schema is migrated. Raises NoCollection and ConnectionLost.
+    Nothing is changed. Raises NoCollection and ConnectionLost.
     """
     return repeated(lambda: _checked(directory))
 
@@ -57,7 +56,6 @@ def _check(auditor: Auditor, directory: Path, report: Report) -> None:
     embedding = _vectors(auditor, directory, stored, report) if FINGERPRINT in stored else None
     check_database(auditor, settings.tokens_digest(), embedding, report)
     if embedding:
-        report.general += check_table(auditor, directory, settings, embedding, report.add)
         report.general += check_snapshot(auditor, directory, settings, embedding)
 
 

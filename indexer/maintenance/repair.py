@@ -22,9 +22,8 @@ from moverank.indexer.indexing.word_counts import WordCounter
 from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.maintenance.report import Report
 from moverank.indexer.options import Progress, silent
-from moverank.indexer.pgvector.table_upkeep import TableUpkeep
 from moverank.indexer.settings import Settings
-from moverank.indexer.snapshot.compaction import compact_if_due, needs_snapshot
+from moverank.indexer.snapshot.compaction import compact_if_due
 from moverank.indexer.snapshot.snapshot_layout import PREFIX
 from moverank.indexer.snapshot.snapshot_writer import remove_snapshot
 from moverank.indexer.store import Store, locked_for_writing, open_store
@@ -80,8 +79,7 @@ def _repair(store: Store, directory: Path, report: Report, progress: Progress) -
         remove_snapshot(path)
     remove_cached(directory)
     settings, embedding = current_settings(store, directory)
-    TableUpkeep(directory, settings, embedding, progress).keep(store, renew=True)
-    if embedding and needs_snapshot(directory, settings):
+    if embedding:
         compact_if_due(store, directory, settings, embedding, progress)
 
 
@@ -112,18 +110,14 @@ def _repair_vectors(
             fetch_vectors(reader, folder)
         return
     with atomic_directory(folder) as new:
-        for is_new in (True, False):  # earlier releases looked words up only as they are, and kept no lengths
-            embedding = import_vectors(
-                settings.embedding,
-                new,
-                normalize=bool(settings.normalize),
-                language=settings.tokenizer.language if is_new else None,
-                keep_lengths=is_new,
-                progress=progress,
-            )
-            if embedding.fingerprint == stored[FINGERPRINT]:
-                break
-        else:
+        embedding = import_vectors(
+            settings.embedding,
+            new,
+            normalize=bool(settings.normalize),
+            language=settings.tokenizer.language,
+            progress=progress,
+        )
+        if embedding.fingerprint != stored[FINGERPRINT]:
             raise VectorsError(
                 f"{settings.embedding} holds other word vectors than the collection was made with: put {folder.name}/ "
                 "back from a backup, or index the texts again in a new place"

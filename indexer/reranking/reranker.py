@@ -50,7 +50,7 @@ from moverank.rerank.runtime.thread_pool import single_threaded, single_threaded
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.languages import DEFAULT, language_of
 from moverank.rerank.words.segmentation import AUTO
-from moverank.rerank.words.tokenizer import AUTO_WORDS, FOLDED, StopWords
+from moverank.rerank.words.tokenizer import AUTO_WORDS, StopWords
 
 if TYPE_CHECKING:
     from moverank.indexer.collection import Collection
@@ -79,8 +79,8 @@ class Reranker:
     """Ranks the candidates of any other engine by the default ranking of a collection, or by any ranking of a search.
 
     `embedding` holds the word vectors. `language` is the ISO code of the texts' language, as in `Settings`: it has the
-    stop words, and the stems of the default ranking; `tokenizer_version`, `segmentation` and `vocabulary` (None: the
-    words of the embedding) are also those of `Settings`. `stop_words` are ignored in all texts: "auto" (the
+    stop words, and the stems of the default ranking; `segmentation` and `vocabulary` (None: the words of the embedding)
+    are also those of `Settings`. `stop_words` are ignored in all texts: "auto" (the
     language's), "english", "none", or a list of words. `rank` is the default ranking, as "wmd" or "wmd+0.5*bm25"; the
     manual's page `ranking` has the grammar. `gamma` is the default sensitivity to the rank of a thread's posts,
     `weights` are the default weights of words, "tf", "tfidf", "norm" or "model", and `title_weight` is how many times
@@ -96,7 +96,6 @@ class Reranker:
         stop_words: StopWords = AUTO_WORDS,
         *,
         language: str = DEFAULT,
-        tokenizer_version: int = FOLDED,
         segmentation: str = AUTO,
         vocabulary: Words[str] | None = None,
         phrases: Words[str] | None = None,
@@ -109,7 +108,6 @@ class Reranker:
         own = Settings(
             "given",
             language=language_of(language).code,
-            tokenizer_version=tokenizer_version,
             segmentation=segmentation,
             vocabulary=vocabulary,
             phrases=phrases,
@@ -409,7 +407,6 @@ def stored_options(own: Settings) -> dict[str, Any]:
     """Return the options of a `Reranker` that weights texts as a collection with these settings does."""
     return {
         "language": own.language,
-        "tokenizer_version": own.tokenizer_version,
         "segmentation": own.segmentation,
         "vocabulary": own.vocabulary,
         "phrases": own.phrases or "",

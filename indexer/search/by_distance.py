@@ -112,7 +112,7 @@ class DistanceSearch:
         self._loose = _NOTHING if weights is None else _without_bag(view, query, weights)
         self._near: SegmentRows | None = None  # candidates
         self._begun: list[_Begun] = []
-        self._floor = view.floor
+        self._floor = np.inf
 
     def upper_bounds(self, *, close: bool = False) -> _Floats:
         """Return upper bounds of the best documents' values, increasing, at most k; `close`: tighter bounds."""

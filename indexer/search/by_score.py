@@ -28,7 +28,7 @@ def search_by_score(view: View, query: Query, scorer: ScorerChoice) -> Outcome:
         ids, nearness = ids[-nearness <= query.within], nearness[-nearness <= query.within]
     counts = StageCounts(candidates=len(view.scores.ids if allowed is None else allowed))
     ascending = scorer.kind.ascending
-    floor = _floor(view, chosen, 0.0 if ascending else -np.inf)
+    floor = _floor(chosen, 0.0 if ascending else -np.inf)
     proven, error = certificate(-nearness, np.empty(0), floor, query.k, query.within)
     proof = (proven, _scope(proven=proven), counts, error, time.monotonic() - began)
     if ascending:
@@ -55,7 +55,7 @@ def search_by_known_sum(view: View, query: Query, parts: list[KnownTerm], began:
     best, totals = smallest_first(totals, ids, len(ids) if query.whole else query.k)
     few = int(np.searchsorted(totals, query.within, side="right"))
     best, totals = best[:few], totals[:few]
-    floor = _floor(view, chosen, 0.0)
+    floor = _floor(chosen, 0.0)
     proven, error = certificate(totals, np.empty(0), floor, query.k, query.within)
     proof = (proven, _scope(proven=proven), StageCounts(candidates=len(ids)), error, time.monotonic() - began)
     charged = charged_by(query, parts, ids[best])
@@ -71,9 +71,9 @@ def _candidates(view: View, query: Query) -> NDArray[np.int64] | None:
     return np.concatenate([part.segment.ids[some] for part, some in zip(view.segments, rows, strict=True)])
 
 
-def _floor(view: View, chosen: NDArray[np.int64] | None, least: float) -> float:
+def _floor(chosen: NDArray[np.int64] | None, least: float) -> float:
     """Return a lower bound of the values of documents that were not compared: `least`, inf if there are none."""
-    return np.inf if chosen is None and view.floor == np.inf else least
+    return np.inf if chosen is None else least
 
 
 def _scope(*, proven: bool) -> Literal["collection", "candidates"]:

@@ -15,7 +15,7 @@ from moverank.rerank.scorers import Statistics
 from moverank.rerank.words.languages import DEFAULT
 from moverank.rerank.words.segmentation import AUTO
 from moverank.rerank.words.term_rules import is_ngrams, terms_of
-from moverank.rerank.words.tokenizer import AUTO_WORDS, FOLDED, StopWords, tokenizer_of
+from moverank.rerank.words.tokenizer import AUTO_WORDS, StopWords, tokenizer_of
 
 _RULES = 4  # with cached frequencies of terms
 
@@ -71,13 +71,12 @@ class DocumentFrequencies:
         stop_words: StopWords = AUTO_WORDS,
         *,
         language: str = DEFAULT,
-        tokenizer_version: int = FOLDED,
         segmentation: str = AUTO,
         vocabulary: Collection[str] | None = None,
         phrases: Collection[str] | None = None,
     ) -> "DocumentFrequencies":
         """Count the words of `texts`, which are split as by a `Reranker` with the same options."""
-        tokenizer = tokenizer_of(stop_words, language, tokenizer_version, segmentation, vocabulary, phrases)
+        tokenizer = tokenizer_of(stop_words, language, segmentation, vocabulary, phrases)
         documents, tokens, words = 0, 0, Counter[str]()
         for one in items("texts", texts):
             counts = tokenizer.count(text("a text", one))

@@ -1,4 +1,4 @@
-"""Searches one state of a collection: all documents, by files, or candidates that a database chooses."""
+"""Searches one state of a collection."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -6,7 +6,6 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property, partial
 from threading import RLock
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,39 +65,11 @@ Request = QueryText | StoredKey | PortableQuery
 """A text, a record, a stored document, or the words of a document that may be stored elsewhere."""
 
 
-class Home(Protocol):
-    """A place of documents: it resolves queries, and has the views that queries are compared with."""
-
-    def resolve(self, options: SearchOptions, ranking: RankingSpec) -> Query:
-        """Return a query without words, by a ranking."""
-        ...
-
-    def text(self, text: QueryText, query: Query) -> Query:
-        """Return the query with the words of a text or a record."""
-        ...
-
-    def similar(self, key: str, query: Query) -> Query:
-        """Return the query with the words of a stored document, which is excluded."""
-        ...
-
-    def search(self, query: Query, options: SearchOptions) -> Search:
-        """Return the search for a query with words among all documents, or among candidates."""
-        ...
-
-
-class CandidateHome(Home, Protocol):
-    """Documents whose words are not in files; a first stage outside files chooses the candidates."""
-
-    def suits(self, ranking: RankingSpec) -> bool:
-        """Return whether a ranking needs candidates alone."""
-        ...
-
-
 class Searcher:
     """Searches the state of `reader`; `settings` and `embedding` are the collection's.
 
-    `open_files` opens the view of all documents at the first search that needs it; `open_candidates` opens the
-    `CandidateHome`, if there is one. `fields` are the names of fields in other shards.
+    `open_files` opens the view of all documents at the first search that needs it. `fields` are the names of fields in
+    other shards.
 
     `search`, `similar`, `rerank`, `pairs`, `explain`, `why_not` and `document_frequencies` may be called by several
     threads at a time.
@@ -110,11 +81,10 @@ class Searcher:
         settings: Settings,
         embedding: Embedding,
         open_files: Callable[[], View],
-        open_candidates: Callable[[], CandidateHome | None] = lambda: None,
         fields: Collection[str] = (),
     ) -> None:
         self._reader, self._settings, self._embedding = reader, settings, embedding
-        self._open_files, self._open_candidates, self._fields_of_shards = open_files, open_candidates, fields
+        self._open_files, self._fields_of_shards = open_files, fields
         self._opening = RLock()
         self._check_ranking: Callable[[RankingSpec], None] = lambda _: None
 
@@ -132,19 +102,6 @@ class Searcher:
     def _files(self) -> QueryParser:
         with self._opening:
             return self._all_documents
-
-    @cached_property
-    def _candidates(self) -> CandidateHome | None:
-        return self._open_candidates()
-
-    def _home(self, options: SearchOptions, ranking: RankingSpec) -> Home:
-        """Return where a search finds its documents."""
-        if options.depth is not None and not options.exact and not options.has_percentiles:
-            with self._opening:
-                found = self._candidates
-            if found and found.suits(ranking):
-                return found
-        return self._files
 
     def allow(self, check: Callable[[RankingSpec], None]) -> None:
         """Call `check` with the ranking of each search: it raises an error for a ranking that is not allowed."""
@@ -167,11 +124,7 @@ class Searcher:
 
     def check(self, options: SearchOptions) -> None:
         """Check the files that searches with these options read; DamagedFile names a damaged one."""
-        ranking = self._ranking_of(options)
-        home = self._home(options, ranking)
-        query = home.resolve(options, ranking)
-        if not isinstance(home, QueryParser):  # there are no files
-            return
+        _, query = self._resolved(options)
         by_vectors = any(term.name == VECTOR for term in query.ranking.terms)
         index = query.depth is not None or by_vectors
         # If few documents pass a filter, their vectors are compared without the index.
@@ -180,9 +133,8 @@ class Searcher:
 
     def prepare(self, options: SearchOptions, progress: Progress) -> None:
         """Compute what searches with these options need of all documents, unless it is cached."""
-        ranking = self._ranking_of(options)
-        self._home(options, ranking).resolve(replace(options, where=None), ranking)
-        self._prepare(ranking, progress)
+        _, query = self._resolved(replace(options, where=None))
+        self._prepare(query.ranking, progress)
 
     def _prepare(self, ranking: RankingSpec, progress: Progress) -> None:
         if ranking.proximity:
@@ -318,7 +270,7 @@ class Searcher:
         files, plain = self._resolved(options)
         size = AnswerSize(options.most_characters)
         candidates = StoredCandidates.of(self._reader, keys, scores, size if options.full else None)
-        query = self._with_words(files, text, candidates.restrict(plain, k), options)
+        query = self._with_words(text, candidates.restrict(plain, k), options)
         search = Search(files.view, query)
         return self._reranked(options, size, k, candidates, search, search.run())
 
@@ -346,7 +298,7 @@ class Searcher:
         size = AnswerSize(None)
 
         def prepared(text: QueryText, candidates: StoredCandidates) -> Search:
-            return Search(files.view, self._with_words(files, text, candidates.restrict(plain, k), options))
+            return Search(files.view, self._with_words(text, candidates.restrict(plain, k), options))
 
         ranked = partial(self._reranked, options, size, k)
         yield from rerank_many(self._reader, tasks, prepared, ranked, size if options.full else None)
@@ -422,12 +374,12 @@ class Searcher:
         check_not_grouped(options)
         ranking, files = self._ranking_of(options), self._files
         query = files.resolve(options, ranking)
-        return files.search(self._with_words(files, request, query, options), options)
+        return files.search(self._with_words(request, query, options), options)
 
     def portable(self, key: str, options: SearchOptions) -> PortableQuery:
         """Return the words of a stored document as the query of a search in other collections."""
         ranking, files = self._ranking_of(options), self._files
-        query = self._with_words(files, StoredKey(key), files.resolve(options, ranking), options)
+        query = self._with_words(StoredKey(key), files.resolve(options, ranking), options)
         with stopping_query(query), suppress(OutOfTime):
             return PortableQuery(key, query.words, query.vector, query.spans())
         return PortableQuery(key, query.words, query.vector)
@@ -449,33 +401,31 @@ class Searcher:
         given = (self._settings.tokenizer, self._embedding, factors, size, outcome.seconds)
         return Locator(search.query, options, *given)
 
-    def _with_words(self, home: Home, request: Request, query: Query, options: SearchOptions) -> Query:
+    def _with_words(self, request: Request, query: Query, options: SearchOptions) -> Query:
         """Return the query with the words of a request; their places are found later, if `options` request places."""
+        files = self._files
         if isinstance(request, PortableQuery):
-            query = self._files.portable(request, query)
+            query = files.portable(request, query)
         elif isinstance(request, StoredKey):
-            query = home.similar(request.key, query)
+            query = files.similar(request.key, query)
         else:
-            query = home.text(request, query)
+            query = files.text(request, query)
         if not options.highlight:
             return query
         spans = partial(self._spans, request, options.most_characters)
         return replace(query, spans=cache(lambda: respelled_spans(spans(), query.words.respelled)))
 
     def _answer(self, request: QueryText | StoredKey, options: SearchOptions) -> Ranking:
-        ranking = self._ranking_of(options)
-        home = self._home(options, ranking)
-        search = home.search(self._with_words(home, request, home.resolve(options, ranking), options), options)
+        files, query = self._resolved(options)
+        search = files.search(self._with_words(request, query, options), options)
         return self.ranking(search, search.run(), options)
 
     def _answer_many(self, requests: Iterable[QueryText | StoredKey], options: SearchOptions) -> Iterator[Ranking]:
-        ranking = self._ranking_of(options)
-        home = self._home(options, ranking)
-        query = home.resolve(options, ranking)
-        self._prepare(ranking, silent)  # here: waiting for pool tasks inside the pool deadlocks
+        files, query = self._resolved(options)
+        self._prepare(query.ranking, silent)  # here: waiting for pool tasks inside the pool deadlocks
 
         def prepared(request: QueryText | StoredKey) -> Search:
-            return home.search(self._with_words(home, request, query, options), options)
+            return files.search(self._with_words(request, query, options), options)
 
         for search, outcome in answer_many(search_or_error(prepared, request) for request in requests):
             if isinstance(search, str) or outcome is None:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -68,7 +67,6 @@ class View:
     directory: Path | None = None  # the collection's, in which costly results are cached
     computed: SizedCache = field(default_factory=lambda: SizedCache((LiveSegment,)))
     space: Space | None = None  # of given vectors; None: an encoder computes the vectors
-    floor: float = inf  # a lower bound of the WMD of documents that the view lacks, 0 if unknown; inf: it has all
     shard: str = ""  # its name, if several are searched together: the ids of documents start again in each
     sampled_content: ContentSample | None = None  # the sample of stored documents; None: documents are not stored
 

@@ -37,7 +37,7 @@ def application(state: ServerState, access: Access, reports: Path | None = None,
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        Ending(state.stop, state.begin_ending).handle_signals()
+        Ending(state.stop).handle_signals()
         yield
         state.close()
 
@@ -122,7 +122,6 @@ def _watch(state: ServerState) -> None:
     watch = state.metrics.watch
     watch("requests_running", "Requests that a thread works on.", lambda: state.workers.running)
     watch("requests_waiting", "Requests that wait for a thread.", lambda: state.workers.waiting)
-    watch("event_streams", "Open streams of events.", lambda: state.streams.open)
     for name, served in state.collections.items():
         revision = partial(getattr, served, "revision")
         watch("revision", "Revision that is searched.", revision, of_all="max", collection=name)

@@ -23,12 +23,12 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class Ending:
     """Ends this process within `GRACE` + `LAST` seconds of SIGINT or SIGTERM; `stop` stops running and waiting work.
 
-    `begin` is called at once, to end what would not end by itself. A process that is killed in the end leaves the last
-    committed state: changes are atomic. A second signal ends the process at once.
+    A process that is killed in the end leaves the last committed state: changes are atomic. A second signal ends the
+    process at once.
     """
 
-    def __init__(self, stop: Callable[[], None], begin: Callable[[], None] = lambda: None) -> None:
-        self._stop, self._begin, self._begun = stop, begin, False
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self._stop, self._begun = stop, False
 
     def handle_signals(self) -> None:
         """Extend the present handlers of the signals; outside of the main thread, do nothing."""
@@ -50,7 +50,6 @@ class Ending:
                 before(number, frame)
 
     def _end(self) -> None:
-        self._begin()
         sleep(GRACE)
         self._stop()
         sleep(LAST)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
 
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -30,8 +29,6 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-
-_HEAD = "moverank.head"  # in the scope of a request that is answered as GET, but without a body
 
 _log = logging.getLogger("moverank")
 
@@ -151,7 +148,7 @@ class Guard:
         exchange = _Exchange(send, HEADERS | {REQUEST_ID: new_request()} | self._access.shared_with(headers))
         began, method = perf_counter(), scope["method"]
         if method == "HEAD":
-            scope = scope | {"method": "GET", _HEAD: True}
+            scope = scope | {"method": "GET"}
         try:
             app = await self._checked(scope, headers)
             with self._bodies.received(scope, headers, receive) as received:
@@ -213,11 +210,6 @@ class _Exchange:
         if not self._started:
             headers = dict(problem.headers or {}) | {"Connection": "close"}
             await problem_response(problem.status_code, str(problem.detail), headers)(scope, receive, self.send)
-
-
-def is_head(request: Request) -> bool:
-    """Return whether the answer to a request has no body, so that only its headers matter."""
-    return bool(request.scope.get(_HEAD))
 
 
 def allowed_hosts(bound: str, names: Iterable[str], machine: str) -> tuple[frozenset[str], bool]:

@@ -54,8 +54,6 @@ class Limits:
     allowed, too."""
     connections: int = 1000
     """Open connections of a process."""
-    streams: int = 100
-    """Open streams of events of a process."""
     idle: float = 30.0
     """Seconds until a connection without a request is closed; in each such time 64 KiB of an upload have to arrive."""
     upload_seconds: float = 1800.0

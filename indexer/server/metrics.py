@@ -38,12 +38,6 @@ class Metrics:
         self._work = Counter(
             "moverank_documents", "Documents by the stage that was enough for them.", ["stage"], registry=self.registry
         )
-        self._deliveries = Counter(
-            "moverank_webhook_requests",
-            "Events sent to the receiver, by outcome.",
-            ["collection", "outcome"],
-            registry=self.registry,
-        )
         self._gauges: dict[str, Gauge] = {}
         self._solved = Counter("moverank_problems_solved", "Transport problems solved.", registry=self.registry)
         if self._shared:
@@ -64,11 +58,6 @@ class Metrics:
             if number:
                 self._work.labels(stage).inc(number)
         self._solved.inc(counts.solved)
-
-    def count_delivery(self, collection: str, outcome: Literal["delivered", "failed"]) -> None:
-        """Count an event that was sent to the receiver of the webhook."""
-        self._deliveries.labels(collection, outcome).inc()
-        self.measure()
 
     def watch(
         self, name: str, text: str, value: Callable[[], float], of_all: Literal["sum", "max"] = "sum", **labels: str

@@ -36,10 +36,8 @@ from moverank.indexer.server.served_collection import ServedCollection
 from moverank.indexer.server.served_shards import ServedShards
 from moverank.indexer.server.state import ServerState
 from moverank.indexer.server.tokens import Tokens
-from moverank.indexer.server.webhook import Receiver, Webhook
 from moverank.indexer.server.workers import Workers
 from moverank.indexer.shards.cluster_file import ClusterFile
-from moverank.indexer.watching.watches import NO_WATCHES
 from moverank.rerank.distance.cell_limit import limit_cells
 
 
@@ -126,10 +124,6 @@ class ServeOptions:
     """The directory of files that `evaluate` wrote, for the page of measurements."""
     processes: int = 1
     """Processes that answer requests: for most of a search, one interpreter uses one core."""
-    webhook: str | None = None
-    """The URL to which all events of watches are sent."""
-    webhook_secret: Path | None = None
-    """The file of the secrets that sign them."""
     root_path: str = ""
     """The prefix that a proxy puts in front of all paths."""
     proxies: Sequence[str] = ()
@@ -144,7 +138,7 @@ def run_server(options: ServeOptions, started: Callable[[str], None] = lambda _:
 
     Raises UsageError for an address that is not safe or not free, and CollectionError.
     """
-    access, prefix, receiver = access_of(options), prefix_of(options.root_path), receiver_of(options)
+    access, prefix = access_of(options), prefix_of(options.root_path)
     for proxy in options.proxies:
         _check_proxy(proxy)
     if options.reports is not None and not options.reports.is_dir():
@@ -156,12 +150,10 @@ def run_server(options: ServeOptions, started: Callable[[str], None] = lambda _:
         if options.processes > 1:
             check_collections(options.places)
             serve_by_processes(
-                _config(ApplicationFactory(options, access, prefix, receiver), options), listener, lambda: started(url)
+                _config(ApplicationFactory(options, access, prefix), options), listener, lambda: started(url)
             )
             return
-        server = _Server(
-            _config(ApplicationFactory(options, access, prefix, receiver)(), options), lambda: started(url)
-        )
+        server = _Server(_config(ApplicationFactory(options, access, prefix)(), options), lambda: started(url))
         with suppress(KeyboardInterrupt):  # uvicorn raises the signal again at its end
             server.run(sockets=[listener])
 
@@ -173,7 +165,6 @@ class ApplicationFactory:
     options: ServeOptions
     access: Access
     prefix: str
-    receiver: Receiver | None = None
 
     def __call__(self) -> ASGIApp:
         """Open the collections, and return the application; CollectionError."""
@@ -182,11 +173,7 @@ class ApplicationFactory:
         start_log(options.log)
         limit_cells(limits.cells)
         collections = served_collections(options.places, limits)
-        metrics, webhooks = Metrics(), list[Webhook]()
-        if self.receiver is not None:
-            own = [one for one in collections.values() if isinstance(one, ServedCollection)]
-            webhooks = [Webhook(one, self.receiver, metrics) for one in own]
-        state = ServerState(collections, Workers(limits), limits, metrics, options.read_only, webhooks=webhooks)
+        state = ServerState(collections, Workers(limits), limits, Metrics(), options.read_only)
         _allow_many_connections()
         return application(state, self.access, options.reports, self.prefix)
 
@@ -221,22 +208,6 @@ def access_of(options: ServeOptions) -> Access:
     hosts, everywhere = allowed_hosts(options.host, options.hosts, socket.gethostname())
     origins = tuple(map(checked_origin, options.origins))
     return Access(hosts, tokens, everywhere, origins, WITHOUT_TOKEN.union(options.open_paths))
-
-
-def receiver_of(options: ServeOptions) -> Receiver | None:
-    """Return the receiver of the events of a server, None if it has none; UsageError if it can have none."""
-    if options.webhook is None or options.webhook_secret is None:
-        if options.webhook is not None or options.webhook_secret is not None:
-            raise UsageError("--webhook URL and --webhook-secret FILE belong together: requests are signed")
-        return None
-    if options.read_only:
-        raise UsageError("--webhook stores in each collection what was delivered: a --read-only server cannot have it")
-    for name, place in options.places.items():
-        if is_cluster(place):
-            raise UsageError(f"--webhook: {NO_WATCHES}; serve {name!r} without it")
-    if len({place.resolve() for place in options.places.values()}) < len(options.places):
-        raise UsageError("--webhook: two names are of one collection, which stores one number of the last delivery")
-    return Receiver.of(options.webhook, options.webhook_secret)
 
 
 def _check_proxy(text: str) -> None:

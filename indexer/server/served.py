@@ -117,10 +117,6 @@ class Served(Protocol):
         """Return the result of `work` on the last commit; UsageError for shards."""
         ...
 
-    def on_commit(self, listener: Callable[[], None]) -> None:
-        """Call `listener` after commits by this process and by others, soon, in any thread, and perhaps too often."""
-        ...
-
     def write(self, change: Change) -> "Future[Changes]":
         """Run `change` after the waiting changes; HttpProblem 503 if too many wait."""
         ...

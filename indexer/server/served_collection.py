@@ -30,7 +30,7 @@ from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.writer_process import Change, WriterProcess, keep_up
 from moverank.indexer.state.follower import Follower
 from moverank.indexer.state.open_state import OpenState
-from moverank.indexer.store import Reader, Writer, repeated
+from moverank.indexer.store import Reader, repeated
 from moverank.rerank.distance.ground_cost import NearWord, nearest_words
 from moverank.rerank.errors import NoKnownWords, RerankError
 
@@ -180,7 +180,6 @@ class ServedCollection:
         state.warm()
         state.documents  # noqa: B018 - counted now: the connection may be lost later
         self._embedding = state.embedding
-        self._committed()
 
     @property
     def waiting_writes(self) -> int:
@@ -222,19 +221,6 @@ class ServedCollection:
         with self._store.reading() as reader:
             return work(reader)
 
-    def record(self, work: Callable[[Writer], None]) -> None:
-        """Commit `work`, which changes no document, no word and no setting; LockedError while another one writes."""
-        with self._store.writing() as writer:
-            work(writer)
-
-    def on_commit(self, listener: Callable[[], None]) -> None:
-        """Call `listener` after commits by this process and by others, soon, in any thread, and perhaps too often."""
-        self._listeners.append(listener)
-
-    def _committed(self) -> None:
-        for listener in self._listeners:
-            listener()
-
     def write(self, change: Change) -> "Future[Changes]":
         """Run `change` after the waiting changes; HttpProblem 503 if too many wait."""
         running = self._writes.add(lambda: self._writer.submit(change))
@@ -251,7 +237,6 @@ class ServedCollection:
             if due:
                 self._changes = 0
         self._changed.set()
-        self._committed()
         if due:
             self._keep_up()
 
@@ -269,15 +254,12 @@ class ServedCollection:
             return_freed_memory()
 
     def _is_behind(self) -> bool:
-        """Return whether there is a later state than the current one, and report it to the listeners."""
+        """Return whether there is a later state than the current one."""
         file = self.directory / DATABASE
         if not self._store.shared and not os.access(file, os.R_OK):  # an open file stays readable after its removal
             raise CollectionError(f"{file} was removed, or may not be read")
         with self._check:
-            is_behind = self._states.is_behind()
-        if is_behind:
-            self._committed()
-        return is_behind
+            return self._states.is_behind()
 
     def _follow(self) -> None:
         """Refresh after changes, but so rarely that most of the time is left for searches."""

@@ -96,9 +96,6 @@ class ServedShards:
         """Raise UsageError: what is read has no place in all shards together."""
         raise UsageError(NO_WATCHES)
 
-    def on_commit(self, listener: Callable[[], None]) -> None:
-        """Do nothing: shards have no events together."""
-
     def write(self, change: Change) -> "Future[Changes]":
         """Run `change` after the waiting changes; HttpProblem 503 if too many wait."""
         running = self._writes.add(lambda: self._writer.submit(self._change, change))

@@ -1,20 +1,16 @@
 """The state that all requests of a server share."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from time import monotonic
 from typing import Annotated
 
 from fastapi import Path, Request
 from starlette.convertors import PathConvertor, register_url_convertor
 
 from moverank.indexer.search.sized_cache import SizedCache
-from moverank.indexer.server.event_streams import EventStreams
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.metrics import Metrics
 from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.served import Served
-from moverank.indexer.server.webhook import CLOSING, Webhook
 from moverank.indexer.server.workers import Workers
 
 
@@ -29,9 +25,9 @@ register_url_convertor("key", _Key())
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """The collections by name, the first being the default; workers, limits and metrics; streams of events.
+    """The collections by name, the first being the default; workers, limits and metrics.
 
-    `webhooks` deliver the events of the collections. `read_only`: no changes, and no files for unfinished work.
+    `read_only`: no changes, and no files for unfinished work.
     `finished` caches the last groups of near documents.
     """
 
@@ -41,12 +37,6 @@ class ServerState:
     metrics: Metrics
     read_only: bool = False
     finished: SizedCache = field(default_factory=SizedCache)
-    webhooks: Sequence[Webhook] = ()
-    streams: EventStreams = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Begin without streams."""
-        object.__setattr__(self, "streams", EventStreams(self.limits))
 
     @property
     def default(self) -> Served:
@@ -59,12 +49,6 @@ class ServerState:
             raise HttpProblem(404, f"there is no collection {name!r}: choose {', '.join(self.collections)}")
         return self.collections[name]
 
-    def begin_ending(self) -> None:
-        """End what would not end by itself: streams of events, and webhooks."""
-        self.streams.end()
-        for webhook in self.webhooks:
-            webhook.stop()
-
     def stop(self) -> None:
         """Stop the running requests, and refuse the waiting requests and changes."""
         self.workers.stop()
@@ -73,11 +57,6 @@ class ServerState:
 
     def close(self) -> None:
         """End the running work, and close the collections."""
-        self.begin_ending()
-        self.streams.close()
-        until = monotonic() + CLOSING
-        for webhook in self.webhooks:
-            webhook.close(until)
         self.stop()
         self.workers.close()
         for served in self.collections.values():

@@ -6,14 +6,17 @@ import binascii
 import hmac
 import ipaddress
 import logging
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
+from moverank.indexer.errors import UsageError
 from moverank.indexer.server.problems import HttpProblem
-from moverank.indexer.server.secret_file import SecretFile
 
 _LEAST = 16  # characters of a token
+_FORM = f"{_LEAST} characters or more"
+_COMMENT = re.compile(r"(^|\s)#.*")
 
 _FREE = 3  # wrong tokens of an address that are answered at once
 _PAUSE = 1.0  # seconds until a further one is answered
@@ -25,22 +28,66 @@ _log = logging.getLogger("moverank")
 
 
 class Tokens:
-    """The tokens in a file; see `SecretFile`."""
+    """The tokens in a file, one a line, with comments after `#`; UsageError if it has none, or an invalid one.
+
+    The file is read again when it has changed. While it cannot be read, the tokens read before stay valid.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._file = SecretFile(path, "token", f"{_LEAST} characters or more", _token)
+        self._path, self._fault, self._stamp = path, "", _stamp(path)
+        self._tokens = self._read()
 
     def allow(self, authorization: str) -> bool:
         """Return whether an Authorization header has one of the tokens, as Bearer, or as the password of Basic."""
         given = _given(authorization)
         # All tokens are compared, so that the time does not reveal a similar one.
-        return sum(hmac.compare_digest(given, token) for token in self._file.current()) > 0
+        return sum(hmac.compare_digest(given, token) for token in self._current()) > 0
+
+    def _current(self) -> tuple[bytes, ...]:
+        stamp = _stamp(self._path)
+        if stamp != self._stamp:
+            self._read_again(stamp)
+        return self._tokens
+
+    def _read_again(self, stamp: tuple[int, ...]) -> None:
+        try:
+            self._tokens = self._read()
+        except UsageError as error:
+            if str(error) != self._fault:
+                self._fault = str(error)
+                _log.warning("%s; the tokens that were read before stay valid", error)
+            return
+        self._stamp, self._fault = stamp, ""
+        _log.warning("%s was read again: valid tokens: %d", self._path, len(self._tokens))
+
+    def _read(self) -> tuple[bytes, ...]:
+        try:
+            lines = self._path.read_text(encoding="utf-8-sig").splitlines()
+        except OSError as error:
+            raise UsageError(f"{self._path}: the tokens cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{self._path}: the tokens cannot be read: they are not UTF-8") from error
+        texts = [(number, _COMMENT.sub("", line).strip()) for number, line in enumerate(lines, 1)]
+        tokens = tuple(_token(text, f"{self._path}:{number}") for number, text in texts if text)
+        if not tokens:
+            raise UsageError(f"{self._path}: there is no token in it: write one on each line, of {_FORM}")
+        return tokens
 
 
-def _token(text: str) -> bytes | None:
-    """Return a token; None for an invalid one."""
-    valid = len(text) >= _LEAST and text.isprintable() and " " not in text
-    return text.encode() if valid else None
+def _token(text: str, place: str) -> bytes:
+    """Return the token of a line; UsageError, which names its `place`, for an invalid one."""
+    if len(text) < _LEAST or not text.isprintable() or " " in text:
+        raise UsageError(f"{place}: a token needs {_FORM}, without spaces")
+    return text.encode()
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """Return values that differ between versions of a file; none for a missing file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _given(authorization: str) -> bytes:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request
 from pydantic import Field
 
 from moverank.indexer.arguments import LARGEST
@@ -14,8 +14,6 @@ from moverank.indexer.filters.where import alternatives, checked_size
 from moverank.indexer.formatters.watch_lines import watch_object
 from moverank.indexer.server.answers import ChangesObject, EventsObject, JsonObject, WatchesObject, sends
 from moverank.indexer.server.documents_api import changed, check_writable
-from moverank.indexer.server.event_streams import EventStream
-from moverank.indexer.server.guard import is_head
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.requests import WatchBody, as_query
 from moverank.indexer.server.search_api import ServedHere, ThisServer, known_parameters
@@ -28,7 +26,6 @@ from moverank.indexer.watching.watches import Watch
 router = APIRouter(prefix="/collections", tags=["watches"], dependencies=[Depends(known_parameters)])
 
 WatchName = Annotated[str, Field(description="The name of the watch.")]
-After = Annotated[int, Query(ge=0, le=LARGEST, description="Only events with a larger number.")]
 _MOST = 1000  # watches or events of an answer; the watches of a collection have few enough characters for one
 
 
@@ -71,7 +68,7 @@ async def list_events(
     served: ServedHere,
     state: ThisServer,
     request: Request,
-    after: After = 0,
+    after: Annotated[int, Query(ge=0, le=LARGEST, description="Only events with a larger number.")] = 0,
     limit: Annotated[int, Query(ge=1, le=_MOST, description="How many events to return.")] = 100,
 ) -> JsonObject:
     """Return the first events of watches after a number, in their order."""
@@ -81,29 +78,6 @@ async def list_events(
         return {"events": events, "revision": reader.revision()}
 
     return await _read(state, served, request, work)
-
-
-@router.get(
-    "/{name}/events/stream",
-    response_class=Response,
-    responses={200: {"content": {EventStream.media_type: {"schema": {"type": "string"}}}}},
-)
-async def stream_events(
-    served: ServedHere,
-    state: ThisServer,
-    request: Request,
-    after: After = 0,
-    last_event_id: Annotated[
-        int | None,
-        Header(ge=0, le=LARGEST, description="The number of the last event that arrived, in the place of `after`."),
-    ] = None,
-) -> Response:
-    """Send the events of watches after a number as server-sent events, and later ones when they are committed."""
-    await request.body()  # only the end of the connection is left to receive
-    await _read(state, served, request, lambda _: {})  # a problem, if they cannot be read, is the answer
-    if is_head(request):
-        return Response(media_type=EventStream.media_type)
-    return state.streams.after(served, after if last_event_id is None else last_event_id)
 
 
 def _checked_query(body: WatchBody, limits: Limits) -> Document:

@@ -207,12 +207,11 @@ class Cluster(Face):
             check_unchanged(state, (self.revision, self.settings))
             return changer.remove(DocumentsToRemove(keys), dry_run=False)
 
-    def change_settings(self, *, progress: Progress = silent, **choices: Any) -> None:
+    def change_settings(self, **choices: Any) -> None:
         """Change settings of all shards, one after another; see `Collection.change_settings`.
 
         If one fails, those before it are changed, and searches are refused until the same call has changed the rest.
         """
-        _ = progress  # shards report no progress
         self._change_each(Collection.change_settings, choices)
 
     def refit(

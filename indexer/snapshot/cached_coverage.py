@@ -21,19 +21,18 @@ class Coverage(NamedTuple):
 
     words: int
     known: int
-    steps: dict[str, int] | None = None
-    """The running words by the step of the look-up that found their vectors; None: not counted."""
+    steps: dict[str, int]
+    """The running words by the step of the look-up that found their vectors."""
 
     def added(self, other: "Coverage") -> "Coverage":
-        """Return the coverage of the words of both; both know the steps."""
-        own, others = self.steps or {}, other.steps or {}
-        steps = {step: count + others[step] for step, count in own.items()}
+        """Return the coverage of the words of both."""
+        steps = {step: count + other.steps[step] for step, count in self.steps.items()}
         return Coverage(self.words + other.words, self.known + other.known, steps)
 
     @property
     def shares(self) -> dict[str, float]:
         """Return the share of running words by step, without steps that found none."""
-        return {step: count / self.words for step, count in (self.steps or {}).items() if count}
+        return {step: count / self.words for step, count in self.steps.items() if count}
 
     @property
     def share(self) -> float | None:
@@ -46,10 +45,10 @@ def read_coverage(reader: Reader, directory: Path, fingerprint: str) -> Coverage
 
     None if it is not cached in `directory`, the collection's, or if the file is damaged.
     """
-    with suppress(OSError, DamagedFile):
+    with suppress(OSError, DamagedFile, KeyError):
         stored = read_checksummed_json(directory / _FILE)
         if stored["state"] == _state(reader, fingerprint):
-            return Coverage(stored["words"], stored["known"], stored.get("steps"))
+            return Coverage(stored["words"], stored["known"], stored["steps"])
     return None
 
 

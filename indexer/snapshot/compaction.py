@@ -12,13 +12,12 @@ import numpy as np
 from moverank.indexer.errors import DamagedFile
 from moverank.indexer.files.directory import remove_cached
 from moverank.indexer.options import Progress
-from moverank.indexer.settings import DATABASE, Settings
+from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.snapshot.document_vectors import DocumentVectors, EncodedVectors, GivenVectors
 from moverank.indexer.snapshot.encoder_fit import FittedEncoder, fit_encoder, known_words, stored_frequencies
 from moverank.indexer.snapshot.segment import Portion, assemble
 from moverank.indexer.snapshot.snapshot_files import made_for, newest_snapshot
-from moverank.indexer.snapshot.snapshot_layout import PREFIX
 from moverank.indexer.snapshot.snapshot_writer import SnapshotContent, remove_other_snapshots, write_snapshot
 from moverank.indexer.store import Reader, Store
 from moverank.rerank.encoders.encoder import Encoder
@@ -62,14 +61,6 @@ def compact_if_due(
 def needs_compaction(tail: int, size: int) -> bool:
     """Return whether `tail` changes after a snapshot of `size` documents should be compacted."""
     return tail > max(SMALL_TAIL, size // _SHARE)
-
-
-def needs_snapshot(directory: Path, settings: Settings) -> bool:
-    """Return whether changes are compacted into a snapshot in a collection's `directory`.
-
-    If the first stage is in the database, only a search that compares all documents needs one, and writes the first.
-    """
-    return settings.first_stage_in != DATABASE or any(directory.glob(f"{PREFIX}*"))
 
 
 def log_damage(damage: DamagedFile) -> None:

@@ -49,7 +49,7 @@ class ContentSample(NamedTuple):
     def current(
         cls, reader: "Reader", since: int, before: "ContentSample | None", gone: NDArray[np.int64]
     ) -> "ContentSample":
-        """Return the sample of the state of `reader`; `before` is the sample at the revision `since`, None if unknown.
+        """Return the sample of the state of `reader`; `before` is the sample at the revision `since`, None without one.
 
         `gone` (m,) are the ids of documents changed or removed since then. With too many of them in `before`, all
         documents are compared.

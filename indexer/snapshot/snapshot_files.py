@@ -57,7 +57,7 @@ class Snapshot:
     """A segment mapped from files, its bags at the collection's own gamma, and the first stage over their vectors.
 
     The bags are weighted without factors of words: idf changes with every added document. A first stage has either an
-    `encoder` or `given` vectors. A snapshot of an earlier version has no `sample`. The first use of any file may raise
+    `encoder` or `given` vectors. The first use of any file may raise
     DamagedFile. `segment.state` identifies the content of all files.
     """
 
@@ -69,7 +69,7 @@ class Snapshot:
     given: GivenRows | None
     index: IndexInUse
     path: Path
-    sample: ContentSample | None
+    sample: ContentSample
 
     def check(self) -> None:
         """Compare all files with their checksums and with each other; DamagedFile names the first that is wrong."""
@@ -155,7 +155,7 @@ def _opened(path: Path, meta: dict[str, Any]) -> Snapshot:
     if not is_given:
         dims = sizes["dim"], sizes["encoded"]
         encoder = FittedEncoder(path / ENCODER, meta["made_for"]["first_stage"], checksums[ENCODER], dims)
-    sample = arrays.sample() if SAMPLE in checksums else None
+    sample = arrays.sample()
     stored = given if is_given else None
     return Snapshot(meta["revision"], segment, arrays.bags, faiss, encoder, stored, index, path, sample)
 

@@ -26,7 +26,7 @@ VECTOR_FILES = {VECTOR_IDS: "<i8", DOCUMENT_VECTORS: "<f4"}
 """The ids of the documents in the first stage, and their vectors; kept only if the vectors were given."""
 
 SAMPLE = "sample"
-"""A sample of the documents; see `content_sample`. Snapshots of earlier versions have none."""
+"""A sample of the documents; see `content_sample`."""
 
 COUNTS = {"ids": "<i8", "starts": "<i8", "words": "<i4", "counts": "<i4", "ranks": "<i4"}
 ARRAYS = (

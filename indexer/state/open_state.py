@@ -13,7 +13,7 @@ from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader, Store
 
 if TYPE_CHECKING:  # imported by the first search: a collection that is only changed or listed searches nothing
-    from moverank.indexer.search.searcher import CandidateHome, Searcher
+    from moverank.indexer.search.searcher import Searcher
     from moverank.indexer.search.view import View
     from moverank.indexer.state.repair_on_open import SnapshotRepairer
     from moverank.rerank.words.embedding import Embedding
@@ -80,24 +80,13 @@ class OpenState:
 
         # BLAS keeps to one thread until the state is closed: restored threads would busy-wait on cores.
         self._opened.enter_context(single_threaded_blas())
-        own = self.reader, self.settings, self.embedding
-        return Searcher(*own, self._open_view, self._candidates_of_database)
+        return Searcher(self.reader, self.settings, self.embedding, self._open_view)
 
     def _open_view(self) -> "View":
         view = self._repairer.open(self.reader, self.settings, self.embedding)
         if view is None:
             raise Outdated(self._directory)
         return view
-
-    def _candidates_of_database(self) -> "CandidateHome | None":
-        """Return the documents whose candidates the database chooses; None if the first stage is in files."""
-        if not self.reader.shared:
-            return None
-        from moverank.indexer.pgvector.database_candidates import DatabaseCandidates
-        from moverank.indexer.pgvector.fits import current_fit
-
-        fit = current_fit(self.reader, self._directory, self.settings, self.embedding)
-        return DatabaseCandidates(self.reader, fit, self.settings, self.embedding) if fit else None
 
     def shows(self, revision: int, token: str, stored: Mapping[str, Any]) -> bool:
         """Return whether this is the state of a revision with these stored settings, which may change without one.

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from sqlalchemy import URL, Connection, CursorResult, Engine, bindparam, create_engine, event, make_url, text
 from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError, PendingRollbackError, SQLAlchemyError
 
-from moverank.indexer.documents import LONGEST_KEY, LONGEST_NAME
 from moverank.indexer.errors import CollectionError, ConnectionLost, LockedError, NoPermission
 from moverank.indexer.store.rows import DamagedDocument, Rows, Values, chunks, connect_file, is_writable
 from moverank.rerank.runtime.deadline import PatientLock
@@ -24,10 +23,10 @@ _WRITER_CACHE = 64 << 10  # KiB: rows of many documents change the same pages of
 _REPAIR_HINT = "put a backup of it in its place (`moverank backup` makes them), or index the texts again in a new place"
 _LOST = "the connection to the database was lost: what was not committed was not changed; run it again"
 
-_ENDED = ("08", "57P")
-"""SQLSTATE classes of PostgreSQL: connection exceptions, and sessions that an administrator ended."""
+_ENDED = ("08", "57P", "25P03")
+"""SQLSTATEs of PostgreSQL, by their beginnings: connection exceptions, and sessions ended by a person or a limit."""
 
-_NO_PERMISSION, _TOO_LONG = "42501", "54000"
+_NO_PERMISSION, _LOCKED = "42501", "55P03"
 
 _UNREACHABLE = (
     "connection failed",
@@ -250,36 +249,30 @@ def database_errors(place: str = "") -> Iterator[None]:
 def _translated(error: Exception) -> CollectionError:
     cause, driver = _cause(error), getattr(error, "orig", error)
     if isinstance(driver, sqlite3.Error):
-        if not isinstance(driver, sqlite3.OperationalError):
-            return CollectionError(f"the database is damaged or not one of ours: {cause}; {_REPAIR_HINT}")
-        if "locked" in cause:
-            return LockedError("another process is writing to the collection: try again when it is done")
-        kind = NoPermission if "readonly" in cause else CollectionError
-        return kind(f"the database cannot be used: {cause}")
+        return _of_sqlite(driver, cause)
+    state = str(getattr(driver, "sqlstate", None) or "")
+    operational = isinstance(error, OperationalError) or type(driver).__name__ == "OperationalError"
     if isinstance(error, PendingRollbackError):  # a statement after the one that lost the connection
         return ConnectionLost(_LOST)
     if cause.startswith(_UNREACHABLE):
         return ConnectionLost(f"the database cannot be reached: {cause}")
-    if isinstance(error, OperationalError) or type(driver).__name__ == "OperationalError":
-        return _of_connection(driver, cause)
-    if getattr(driver, "sqlstate", None) == _NO_PERMISSION:
-        return NoPermission(f"the user of the database may not do this: {cause}")
-    if getattr(driver, "sqlstate", None) == _TOO_LONG:
-        return CollectionError(
-            "the collection has a document of an earlier version which PostgreSQL cannot hold, with a key of over "
-            f"{LONGEST_KEY:,} bytes or a field whose name has over {LONGEST_NAME}: remove it first ({cause})"
-        )
-    if isinstance(error, DatabaseError) or not isinstance(error, SQLAlchemyError):
-        return CollectionError(f"the database refused a statement: {cause}")
-    return CollectionError(f"the database cannot be used: {error}")
-
-
-def _of_connection(driver: object, cause: str) -> CollectionError:
-    """Return ConnectionLost for a server that is gone; an SQLSTATE of another class means another failure."""
-    state = getattr(driver, "sqlstate", None)
-    if state is None or state.startswith(_ENDED):
+    if state.startswith(_ENDED) or (operational and not state):
         return ConnectionLost(f"{_LOST} ({cause})")
-    return CollectionError(f"the database cannot be used: {cause}")
+    if state == _LOCKED:
+        return LockedError(f"the tables of the database are in use: {cause}")
+    if state == _NO_PERMISSION:
+        return NoPermission(f"the user of the database may not do this: {cause}")
+    refused = not operational and (isinstance(error, DatabaseError) or not isinstance(error, SQLAlchemyError))
+    return CollectionError(f"the database {'refused a statement' if refused else 'cannot be used'}: {cause}")
+
+
+def _of_sqlite(error: sqlite3.Error, cause: str) -> CollectionError:
+    if not isinstance(error, sqlite3.OperationalError):
+        return CollectionError(f"the database is damaged or not one of ours: {cause}; {_REPAIR_HINT}")
+    if "locked" in cause:
+        return LockedError("another process is writing to the collection: try again when it is done")
+    kind = NoPermission if "readonly" in cause else CollectionError
+    return kind(f"the database cannot be used: {cause}")
 
 
 def _cause(error: Exception) -> str:

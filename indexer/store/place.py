@@ -38,7 +38,7 @@ def exists(directory: Path) -> bool:
             return (directory / DATABASE).is_file()
         except OSError as error:
             raise CollectionError(f"{directory} cannot be read: {error.strerror}") from error
-    with closing(_open(url, migrated=False)) as store:
+    with closing(_open(url, prepared=False)) as store:
         filled = store.is_filled()
     store_accepted_url(directory)
     return filled
@@ -53,6 +53,15 @@ def open_store(directory: Path) -> "Store":
     return store
 
 
+def unprepared_store(directory: Path) -> "Store | None":
+    """Open the database of a collection's directory whatever its schema; None without a collection."""
+    from moverank.indexer.store.engines import sqlite_url
+
+    if not exists(directory):
+        return None
+    return _open(trusted_url(directory) or sqlite_url(directory / DATABASE), prepared=False)
+
+
 def open_existing(directory: Path) -> "Store | None":
     """Open the database of a collection's directory; None without a collection, CollectionError as in `open_store`.
 
@@ -61,11 +70,11 @@ def open_existing(directory: Path) -> "Store | None":
     url = trusted_url(directory)
     if url is None:
         return open_store(directory) if exists(directory) else None
-    store = _open(url, migrated=False)
+    store = _open(url, prepared=False)
     try:
         filled = store.is_filled()
         if filled:
-            store.migrate()
+            store.prepare()
         store_accepted_url(directory)
         if filled:
             return store
@@ -76,10 +85,10 @@ def open_existing(directory: Path) -> "Store | None":
     return None
 
 
-def _open(url: str, *, migrated: bool = True) -> "Store":
+def _open(url: str, *, prepared: bool = True) -> "Store":
     from moverank.indexer.store.store import Store  # it imports SQLAlchemy, which `direct_reader` avoids
 
-    return Store(url, migrated=migrated)
+    return Store(url, prepared=prepared)
 
 
 @contextmanager

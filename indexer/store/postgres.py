@@ -49,6 +49,15 @@ _HOLDER = text(
 )
 
 
+_LONGEST_WAIT = 2  # seconds that a migration waits for a lock
+_USERS = text(
+    "SELECT DISTINCT a.pid, a.application_name, a.usename, a.state, a.xact_start FROM pg_locks l "
+    "JOIN pg_class c ON c.oid = l.relation JOIN pg_stat_activity a ON a.pid = l.pid "
+    "WHERE c.relnamespace = current_schema()::regnamespace AND l.granted AND a.pid <> pg_backend_pid() "
+    "AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) ORDER BY a.xact_start LIMIT 5"
+)
+
+
 def postgres_engine(url: str) -> Engine:
     """Return an engine for the schema that `url` names, `public` if none; CollectionError without the extra."""
     if find_spec("psycopg") is None:
@@ -74,6 +83,20 @@ def create_schema(connection: Connection, url: str) -> None:
     """Create the schema that `url` names, unless it exists."""
     _, schema = _address(url)
     connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
+
+
+def limit_waiting(connection: Connection) -> None:
+    """Let statements of a transaction that changes tables wait for others so long only: all others wait behind them."""
+    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_LONGEST_WAIT}s'")
+
+
+def sessions_in(connection: Connection) -> str:
+    """Return the sessions whose transactions use tables of the schema, the oldest first; an empty text for none."""
+    return ", ".join(
+        f"{row.application_name or row.usename} (process {row.pid} of the database, {row.state}, since "
+        f"{row.xact_start.astimezone().isoformat(timespec='seconds')})"
+        for row in connection.execute(_USERS)
+    )
 
 
 def transaction_options(*, write: bool) -> dict[str, object]:

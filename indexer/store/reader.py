@@ -550,13 +550,3 @@ class Reader:
         for number in self.rows.column(f"SELECT number {own} ORDER BY number", folder=folder, name=name):
             block = f"SELECT content {own} AND number = :number"
             yield self.rows.column(block, folder=folder, name=name, number=number)[0]
-
-    # Deliveries of events.
-
-    def delivered(self, receiver: str) -> int:
-        """Return the number of the last event that a receiver has got, 0 if it has got none."""
-        return self.rows.number("SELECT number FROM deliveries WHERE receiver = :receiver", receiver=receiver)
-
-    def event_count(self, after: int) -> int:
-        """Return how many events have a number above `after`."""
-        return self.rows.number("SELECT count(*) FROM events WHERE number > :after", after=after)

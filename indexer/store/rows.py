@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-SCHEMA = "0007"
+SCHEMA = "0.2.0"
 """The revision of the schema that the statements are for: the newest file of `migrations/versions`."""
 
 CHUNK = 5000

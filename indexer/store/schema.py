@@ -189,14 +189,6 @@ EVENTS = Table(
 They have no foreign keys: they stay when their watch or document is removed.
 """
 
-DELIVERIES = Table(
-    "deliveries",
-    METADATA,
-    Column("receiver", _Text, primary_key=True),
-    Column("number", BigInteger, nullable=False),
-)
-"""The number of the last event that each receiver of a webhook has got; `receiver` is a digest of its URL."""
-
 # A B-tree of PostgreSQL holds no value of more than 2,704 bytes, which words and paths may have, and only a B-tree can
 # be UNIQUE. SQLAlchemy's own constraint is not imported: it would load all of that dialect.
 _ON_POSTGRESQL = (
@@ -212,6 +204,8 @@ for _table, _statement in _ON_POSTGRESQL:
 _VERSION = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True, nullable=False))
 _VERSION.primary_key.name = "alembic_version_pkc"
 
+_UNPUBLISHED = frozenset(f"000{number}" for number in range(1, 8))  # schemas before 0.2.0
+
 
 def schema_of(connection: Connection) -> str | None:
     """Return the schema revision of a database; None if it is new."""
@@ -220,36 +214,41 @@ def schema_of(connection: Connection) -> str | None:
     return connection.execute(select(text("version_num")).select_from(text("alembic_version"))).scalar()
 
 
-def is_current(connection: Connection) -> bool:
-    """Return whether a database has this version's schema."""
-    return schema_of(connection) == SCHEMA
+def create_tables(connection: Connection) -> None:
+    """Create all tables, without Alembic, whose import takes half a second."""
+    METADATA.create_all(connection)
+    _VERSION.create(connection, checkfirst=True)
+    connection.execute(insert(_VERSION).values(version_num=SCHEMA))
+
+
+def pending_migrations(connection: Connection, found: str) -> tuple[str, ...]:
+    """Return the schemas that lead from the one that a database has to this version's, oldest first.
+
+    Raises CollectionError for a schema that this version does not know.
+    """
+    if found == SCHEMA:
+        return ()
+    if found in _UNPUBLISHED:
+        raise CollectionError(
+            "the collection was made by a version before 0.2.0, the first that was published: index the texts again "
+            "in a new place"
+        )
+    from alembic.script import ScriptDirectory
+
+    known = [script.revision for script in ScriptDirectory.from_config(alembic_config(connection)).walk_revisions()]
+    if found not in known:
+        raise CollectionError(
+            f"the collection has schema {found}, which this moverank does not know (its own is {SCHEMA}): it was "
+            "written by a newer version; upgrade moverank to open it"
+        )
+    return tuple(reversed(known[: known.index(found)]))
 
 
 def migrate(connection: Connection) -> None:
-    """Migrate a database to this version's schema in the connection's own transaction; a new one gets all tables.
-
-    Raises CollectionError for an unknown schema.
-    """
-    found = schema_of(connection)
-    if found == SCHEMA:
-        return
-    if found is None:  # without Alembic, whose import takes half a second
-        METADATA.create_all(connection)
-        _VERSION.create(connection, checkfirst=True)
-        connection.execute(insert(_VERSION).values(version_num=SCHEMA))
-        return
-    if found > SCHEMA:
-        raise CollectionError(
-            f"the collection has schema {found}, this moverank knows schemas up to {SCHEMA}: "
-            "it was written by a newer version; upgrade moverank to open it"
-        )
+    """Migrate a database to this version's schema, in the connection's own transaction."""
     from alembic import command
-    from alembic.util import CommandError
 
-    try:
-        command.upgrade(alembic_config(connection), "head")
-    except CommandError as error:
-        raise CollectionError(f"the collection has schema {found}, which this moverank does not know") from error
+    command.upgrade(alembic_config(connection), "head")
 
 
 def orphans(connection: Connection) -> list[str]:

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from time import monotonic
 
 from sqlalchemy import Connection, inspect
 
-from moverank.indexer.errors import CollectionError, ConnectionLost
+from moverank.indexer.errors import CollectionError, ConnectionLost, LockedError
 from moverank.indexer.files.location import without_passwords
 from moverank.indexer.store.auditor import Auditor
 from moverank.indexer.store.engines import (
@@ -21,46 +22,89 @@ from moverank.indexer.store.postgres import (
     SessionLock,
     create_schema,
     has_committed,
+    limit_waiting,
     postgres_engine,
+    sessions_in,
     transaction_options,
 )
 from moverank.indexer.store.reader import Reader
-from moverank.indexer.store.schema import SETTINGS, enforce_keys, is_current, migrate, orphans
+from moverank.indexer.store.schema import (
+    SETTINGS,
+    create_tables,
+    enforce_keys,
+    migrate,
+    orphans,
+    pending_migrations,
+    schema_of,
+)
 from moverank.indexer.store.writer import Writer
 
 
 class Store:
-    """An open database. Raises CollectionError for one that cannot be opened or was written by a newer version.
+    """An open database. Raises CollectionError for one that cannot be opened, or has another version's schema.
 
     `url` names a SQLite file, or a schema of PostgreSQL; then the database is `shared` by machines. Messages name its
-    `place`. An older schema of tables is migrated, and an empty database filled, unless `migrated` is False.
+    `place`. An empty database gets its tables. With `prepared` False, the tables are neither checked nor made.
     """
 
-    def __init__(self, url: str, *, migrated: bool = True) -> None:
+    def __init__(self, url: str, *, prepared: bool = True) -> None:
         self.url, self.shared = url, url.startswith("postgresql:")
         self._open()
         file = self._engine.url.database or ""
         self.place = without_passwords(url) if self.shared else str(Path(file).parent)
-        if migrated:
+        if prepared:
             try:
-                self.migrate()
+                self.prepare()
             except BaseException:
                 self.close()
                 raise
 
-    def migrate(self) -> None:
-        """Migrate an older schema of tables, and fill an empty database."""
+    def prepare(self) -> None:
+        """Make the tables of an empty database; CollectionError if it has another version's schema."""
         with self._connect() as connection:
-            ready = is_current(connection)
-        if ready:
-            return
-        if self._read_only:
+            found = schema_of(connection)
+            steps = pending_migrations(connection, found) if found else ()
+        if steps:
             raise CollectionError(
-                f"{self._read_only.path} was written by an earlier version and is read-only: open the collection "
-                "once with write permission, or copy it, so that it can be migrated"
+                f"the collection has schema {found}, this version's is {steps[-1]}: `moverank upgrade -i {self.place}` "
+                "changes it; make a copy first if an older version is still to read it"
             )
-        with self.migrating() as connection:
-            migrate(connection)
+        if found is None:
+            with self.migrating() as connection:
+                if schema_of(connection) is None:  # another process may have made them meanwhile
+                    create_tables(connection)
+
+    def schema(self) -> tuple[str, tuple[str, ...]]:
+        """Return the schema of a filled database, and those that lead to this version's; CollectionError if unknown."""
+        with self._connect() as connection:
+            found = schema_of(connection) or ""
+            return found, pending_migrations(connection, found)
+
+    def migrate(self, wait: float) -> None:
+        """Migrate the tables to this version's schema, as a whole or not at all; the caller holds the writer's lock.
+
+        LockedError, which names the sessions, if others use the tables of a shared database for `wait` seconds.
+        """
+        until = monotonic() + wait
+        while (locked := self._locked_out()) is not None:
+            if monotonic() >= until:
+                raise locked
+
+    def _locked_out(self) -> LockedError | None:
+        """Migrate the tables; return the error if others use them, which names their sessions."""
+        try:
+            with self.migrating() as connection:
+                migrate(connection)
+        except LockedError as error:
+            with database_errors(self.place), self._engine.connect() as connection:
+                users = sessions_in(connection) if self.shared else ""
+            if not users:
+                return error
+            return LockedError(
+                f"the tables of {self.place} are used by {users}: nothing was changed; end that work, or give --wait, "
+                "and try again"
+            )
+        return None
 
     def _open(self) -> None:
         self._read_only = None if self.shared else ReadOnlyFile.of(self.url)
@@ -137,6 +181,7 @@ class Store:
         """
         if self._lock:
             with self._connect(write=True) as connection:
+                limit_waiting(connection)
                 create_schema(connection, self.url)
                 yield connection
             return

@@ -185,11 +185,6 @@ class Writer(Reader):
         self.rows.execute("DELETE FROM removals WHERE revision <= :until", until=until)
         self.set_settings({REMOVALS_FORGOTTEN: until})
 
-    def store_delivered(self, receiver: str, number: int) -> None:
-        """Write the number of the last event that a receiver has got."""
-        self.rows.execute("DELETE FROM deliveries WHERE receiver = :receiver", receiver=receiver)
-        self.rows.insert("deliveries", ("receiver", "number"), [(receiver, number)])
-
     def _insert(self, table: str, rows: Sequence[Row]) -> None:
         if rows:
             names = list(rows[0])

@@ -24,7 +24,6 @@ def import_vectors(
     *,
     normalize: bool | None = None,
     language: str | None = None,
-    keep_lengths: bool = True,
     trust_pickle: bool = False,
     progress: Progress = silent,
 ) -> Embedding:
@@ -39,7 +38,7 @@ def import_vectors(
     `source` is a path, `gensim:NAME` or `hf:NAME`; `directory` is created or replaced. `normalize` scales vectors to
     unit length, None: those of a static embedding model alone; zero vectors stay zero. With the `language` of the
     texts, a code, words are also found in another case, without marks, or as compounds (`Forms`), but for a model,
-    which composes every word as it was trained to. `keep_lengths` stores the lengths of vectors that are scaled.
+    which composes every word as it was trained to.
     `trust_pickle` allows pickles, which can run any code. `progress` is called after each chunk.
     """
     named = is_download(source)
@@ -59,7 +58,6 @@ def import_vectors(
             str(path),
             normalize=unit,
             language=forms,
-            keep_lengths=keep_lengths,
             progress=progress,
         )
         recorded = source if named else str(path)

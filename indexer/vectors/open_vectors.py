@@ -8,7 +8,7 @@ form-rows.npy          the row of each (m,) int32
 subwords.npy           the vectors of subwords (b, d) float32, if there are any: fastText's n-grams, or pieces of
 tokenizer.json         this tokenizer, of a static embedding model
 lengths.npy            the lengths (v,) float32 of vectors before they were scaled to length 1; missing for other
-                       vectors, and in directories written by earlier versions
+                       vectors
 vectors-sums.npy       checksums of the blocks of vectors.npy (n,) uint64; subwords-sums.npy likewise
 embedding.json         the manifest: the source, the sizes, the fingerprint, and the checksums of the other files
 

@@ -56,7 +56,6 @@ def write_vectors(
     *,
     normalize: bool = False,
     language: str | None = None,
-    keep_lengths: bool = True,
     progress: Progress = silent,
 ) -> dict[str, Any]:
     """Write the words and vectors of `table` to `directory`, and return their sizes for `write_manifest`.
@@ -65,8 +64,7 @@ def write_vectors(
     many words that are not UTF-8. Memory: the words and one chunk.
 
     `source` names the rows' origin in errors; `normalize` scales vectors to unit length; `language` is the code of the
-    texts whose words are also found in other forms, None: as they are; `keep_lengths` writes the lengths that scaled
-    vectors had; `progress` is called after each chunk.
+    texts whose words are also found in other forms, None: as they are; `progress` is called after each chunk.
     """
     words: list[bytes] = []
     lengths = [np.empty(0)]
@@ -90,7 +88,7 @@ def write_vectors(
     vocabulary = _write_words(directory, words, source, table)
     forms = _write_forms(directory, vocabulary, language) if language else None
     digests = [digest.digest(), table.subwords_digest] if table.subwords else [digest.digest()]
-    has_lengths = normalize and keep_lengths
+    has_lengths = normalize
     if has_lengths:
         digests.append(_write_lengths(directory, np.concatenate(lengths)))
     return {

@@ -31,13 +31,11 @@ _PIECE = 64  # characters, so that folding each beginning of a piece takes linea
 
 
 @cache
-def word_pattern(*, joined: bool = True) -> re.Pattern[str]:
+def word_pattern() -> re.Pattern[str]:
     """Return the pattern of a word as written: letters, digits, and marks that follow them, as Hindi's vowel signs.
 
-    With `joined`, soft hyphens and joiners do not end a word; they may be its last characters.
+    Soft hyphens and joiners do not end a word; they may be its last characters.
     """
-    if not joined:
-        return re.compile(f"[^\\W_]+(?:[{_marks()}]+[^\\W_]*)*")
     return re.compile(f"(?![{_TATWEEL}{_SOUND_MARKS}])[^\\W_]+(?:[{_marks()}{INVISIBLE}]+[^\\W_]*)*")
 
 
@@ -54,7 +52,7 @@ def _forms() -> dict[int, str]:
     for code in range(0x80, _LAST):
         if unicodedata.decomposition(chr(code)).startswith("<") and chr(code).isalnum() and code not in _THAI_AND_LAO:
             form = dropped.sub("", unicodedata.normalize("NFKC", chr(code)))
-            if form[:1].isalnum() and word_pattern(joined=False).fullmatch(form):
+            if form[:1].isalnum() and word_pattern().fullmatch(form):
                 forms[code] = form
     forms |= {ord(mark): unicodedata.normalize("NFKC", mark) for mark in _SOUND_MARKS} | dict.fromkeys(_VARIANTS, "")
     # In lower case, the dotted capital would be two characters, and a sigma would depend on the letters around it.

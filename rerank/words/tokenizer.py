@@ -3,7 +3,7 @@
 Stems are Snowball's (Porter 2001), so that a scorer counts `connect` and `connected` alike.
 """
 
-import unicodedata
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -18,27 +18,22 @@ from moverank.rerank.words.languages import CODES, DEFAULT, NO_LANGUAGE, languag
 from moverank.rerank.words.phrases import phrases_named, phrases_of
 from moverank.rerank.words.segmentation import AUTO, WHOLE, parts_of, segmentation_of, segmenter_of, vocabulary_of
 
+_PLAIN_WORD = re.compile(r"[a-z0-9]+")
 _ASCII = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
 """The character of a word that each ASCII character stands for, or a space."""
-
-
-VERSIONS = PLAIN, FOLDED = 1, 2
-"""The rules by which texts are split: a collection keeps the one that it was made with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
     """Splits texts into lower-case words at hyphens and punctuation; keeps digits, drops stop words.
 
-    Words are in Unicode's composed form (NFC), so that both encodings of an accent give one word. Version 2 also folds
-    other forms of letters, some of them by the `language`, an ISO code (see `folding`), and splits runs of scripts
-    without spaces by the `segmentation` (see `segmentation`). Words side by side that are one of the `phrases` are one
-    word (see `phrases`).
+    Words are in Unicode's composed form (NFC), so that both encodings of an accent give one word. Other forms of
+    letters are folded, some by the `language`, an ISO code (see `folding`); runs of scripts without spaces are split by
+    the `segmentation` (see there). Words side by side that are one of the `phrases` are one word (see there).
     """
 
     stop_words: frozenset[str] = frozenset()
     language: str = DEFAULT
-    version: int = FOLDED
     segmentation: str = WHOLE
     vocabulary: str = field(default="", repr=False)
     """The words of the segmentation by a vocabulary, see `segmenter_of`."""
@@ -49,8 +44,6 @@ class Tokenizer:
         """Return the words of `text` in order."""
         if self.is_plain(text):  # as most texts: a table is many times faster than a pattern
             words = text.encode().translate(_ASCII).decode().split()
-        elif self.version == PLAIN:
-            words = word_pattern(joined=False).findall(unicodedata.normalize("NFC", text.lower()))
         else:
             words = folded_words(text, self.language)
             if self.segmentation != WHOLE:
@@ -61,12 +54,11 @@ class Tokenizer:
 
     def is_plain(self, text: str) -> bool:
         """Return whether the words of a text are its runs of ASCII letters and digits, in lower case."""
-        return text.isascii() and (self.language not in DOTLESS_I or self.version == PLAIN or "I" not in text)
+        return text.isascii() and (self.language not in DOTLESS_I or "I" not in text)
 
     def spans(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Yield start and end of each word in `text` as it is written, and the word."""
-        lowered = self.version == PLAIN or self.is_plain(text)
-        spans = self._lowered_spans(text) if lowered else self._folded_spans(text)
+        spans = self._plain_spans(text) if self.is_plain(text) else self._folded_spans(text)
         for start, end, word in self._joined_spans(list(spans)) if self.phrases else spans:
             if word not in self.stop_words:
                 yield start, end, word
@@ -101,14 +93,9 @@ class Tokenizer:
             return ((0, len(word), word),)
         return parts_of(word, segmenter_of(self.segmentation, self.language, self.vocabulary))
 
-    def _lowered_spans(self, text: str) -> Iterator[tuple[int, int, str]]:
-        lowered = text.lower()
-        # A letter in lower case may be two characters, as for the Turkish capital I with a dot.
-        origin: Sequence[int] = range(len(text))
-        if len(lowered) != len(text):
-            origin = [position for position, char in enumerate(text) for _ in char.lower()]
-        for found in word_pattern(joined=False).finditer(lowered):
-            yield origin[found.start()], origin[found.end() - 1] + 1, unicodedata.normalize("NFC", found[0])
+    def _plain_spans(self, text: str) -> Iterator[tuple[int, int, str]]:
+        for found in _PLAIN_WORD.finditer(text.lower()):
+            yield found.start(), found.end(), found[0]
 
     def count(self, text: str) -> Counter[str]:
         """Return the number of occurrences of each word of `text`."""
@@ -139,7 +126,6 @@ def stem_words(words: Sequence[str], language: str) -> list[str]:
 def tokenizer_of(
     stop_words_choice: "StopWords",
     language: str,
-    version: int = FOLDED,
     segmentation: str = AUTO,
     vocabulary: Collection[str] | None = None,
     phrases: Collection[str] | None = None,
@@ -151,16 +137,14 @@ def tokenizer_of(
     see `phrases_of`, or a text with spaces between phrases.
     """
     known = language_of(language)
-    spaces = known.spaces or version == PLAIN
-    chosen = segmentation_of(segmentation, spaces=spaces, given=vocabulary is not None)
-    words = stop_words(stop_words_choice, known.code, version)
+    chosen = segmentation_of(segmentation, spaces=known.spaces, given=vocabulary is not None)
+    words = stop_words(stop_words_choice, known.code)
     own = _words("a vocabulary is a list of words, most frequent first", vocabulary)
     joined = _words("phrases are a list of words joined by `_`", phrases)
     # `segmenter_of` and `phrases_named` compare them for each word and text.
     return Tokenizer(
         words,
         known.code,
-        version,
         chosen,
         intern(own if isinstance(own, str) else vocabulary_of(own, known.code, fewest=0) or ""),
         intern(joined if isinstance(joined, str) else phrases_of(joined, known.code)),
@@ -185,33 +169,30 @@ StopWords = Collection[str]
 """A choice of stop words: "auto", those of the language, "english", "none", or the words; see `stop_words`."""
 
 
-def stop_words(
-    choice: StopWords = AUTO_WORDS, language: str = DEFAULT, tokenizer_version: int = FOLDED
-) -> frozenset[str]:
+def stop_words(choice: StopWords = AUTO_WORDS, language: str = DEFAULT) -> frozenset[str]:
     """Return the stop words of a `language`, a code, for "auto", the English ones, none, or the words given.
 
-    Words are split as texts are, by that version of the tokenizer (`don't` is `don`, `t`). Raises OptionError for
-    anything else.
+    Words are split as texts are (`don't` is `don`, `t`). Raises OptionError for anything else.
     """
     code = language_of(language).code
     if isinstance(choice, str):
         if choice not in LISTS:
             raise OptionError(f"stop words are {_CHOICES}, not {choice!r}")
         listed = {AUTO_WORDS: code, ENGLISH: DEFAULT, NO_STOP_WORDS: NO_LANGUAGE}[choice]
-        return _split(listed_stop_words(listed), code, tokenizer_version)
+        return _split(listed_stop_words(listed), code)
     words: list[object] = [choice]
     with suppress(TypeError):  # an object that is no iterable raises OptionError below
         words = list(choice)
     if not all(isinstance(word, str) for word in words):
         raise OptionError(f"stop words are {_CHOICES}, not {repr(choice)[:60]}")
-    return _split(tuple(map(str, words)), code, tokenizer_version)
+    return _split(tuple(map(str, words)), code)
 
 
 _CHOICES = ", ".join(f'"{name}"' for name in LISTS) + ", or a list of words"
 
 
 @lru_cache(maxsize=8)  # the settings of a collection are restored with each of its states
-def _split(words: tuple[str, ...], language: str, version: int) -> frozenset[str]:
+def _split(words: tuple[str, ...], language: str) -> frozenset[str]:
     """Return words, split as texts are."""
-    tokenizer = Tokenizer(frozenset(), language, version)
+    tokenizer = Tokenizer(frozenset(), language)
     return frozenset(part for word in words for part in tokenizer.words(word))

@@ -4,7 +4,7 @@ Each round copies a small collection, changes it in a process until that is kill
 collection must have the state after the last acknowledged change, or after the change in progress, and return what a
 new collection of the same documents returns. The next change must leave no temporary file. Operations: adding
 documents, updating, removing, refitting, replacing the word vectors, rebuilding a damaged snapshot, migrating the
-schema up and down (of SQLite: PostgreSQL had no schema 0001).
+schema up and down (of SQLite).
 """
 
 import random
@@ -29,12 +29,14 @@ from tests.benchmarks.small_collection import (  # isort: split
 from alembic import command
 
 from moverank import Collection, Document
+from moverank.indexer.maintenance.upgrade import upgrade
 from moverank.indexer.store import Store, open_store, schema, sqlite_url
 from tests.benchmarks.child_process import FAILED, Report, run_in_child, run_until_killed
 from tests.benchmarks.common import any_missed, argument_parser, show_table, verdict
 from tests.postgres_store import collections_in, copied, removed
 
 _FIRST = 40
+_FIRST_SCHEMA, _NEWER_SCHEMA = "0.2.0", "0.9.0"
 _LONGEST = 1.2  # seconds until the kill
 OPERATIONS = ("add", "update", "remove", "refit", "vectors", "rebuild", "migrate")
 FAULTS = ("documents", "changes", "results", FAILED, "left")
@@ -99,16 +101,17 @@ def change(operation: str, path: Path, state: State, report: Report) -> None:
 def migrate_up_and_down(path: Path) -> None:
     """Migrate to the newest schema and back to the first, without end."""
     while True:
+        upgrade(path)
         store = Store(sqlite_url(path / "collection.db"))
         with store.migrating() as connection:
-            command.downgrade(schema.alembic_config(connection), "0001")
+            command.downgrade(schema.alembic_config(connection), _FIRST_SCHEMA)
         store.close()
 
 
 def define_newer_schema(folder: Path) -> None:
     """Define a schema newer than that of this version, whose migration is written to a folder."""
-    newest, newer = schema.SCHEMA, f"{int(schema.SCHEMA) + 1:04}"
-    (folder / f"v{newer}_newer.py").write_text(
+    newest, newer = schema.SCHEMA, _NEWER_SCHEMA
+    (folder / "newer.py").write_text(
         "import sqlalchemy as sa\nfrom alembic import op\n"
         f"revision, down_revision = {newer!r}, {newest!r}\n"
         "def upgrade():\n"

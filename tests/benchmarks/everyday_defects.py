@@ -270,8 +270,6 @@ def rankings() -> Iterator[Case]:
     yield Case("vectors trained on three notes", notes, 0, few)
     chinese = "echo \u6211\u4eec\u53bb\u5317\u4eac > zh.txt; moverank index zh.txt -i zh"
     yield Case("text without spaces", chinese, 0, "a script without spaces between words")
-    cased = "printf '2 1\\nCat 1\\nDog 2\\n' > cased.txt; moverank index docs.jsonl -i cased --embedding cased.txt"
-    yield Case("word vectors with capitals", cased, 0, "2 of 2 words of cased.txt have capitals and match nothing")
     plain = "moverank index docs.jsonl -i plain --embedding vectors.txt --language none; "
     plain += "moverank info -i plain --json"
     yield Case("--language none does not stem", plain, 0, "2*bm25:k1=1.6+cosine")

@@ -57,13 +57,13 @@ def index(root: Path, documents: Path, directory: Path) -> Indexed:
     return Indexed(*runs)
 
 
-_NEW_SETTINGS = ("first_stage_in",)
+_OLD_SETTINGS = ("tokenizer_version", "first_stage_in")
 
 
 def rows(collection: Path) -> Iterator[tuple[Any, ...]]:
     """Yield every row of a collection's database, with the name of its table.
 
-    The version of the schema is left out, the tokens of revisions, and settings that earlier versions did not have.
+    The version of the schema is left out, the tokens of revisions, and settings that only earlier versions have.
     """
     with closing(sqlite3.connect(collection / "collection.db")) as database:
         for (table,) in database.execute(
@@ -73,7 +73,7 @@ def rows(collection: Path) -> Iterator[tuple[Any, ...]]:
             listed = ", ".join(f'"{name}"' for name in names)
             order = "name" if table == "sqlite_sequence" else "rowid"
             for row in database.execute(f'SELECT {listed} FROM "{table}" ORDER BY {order}'):  # noqa: S608 - our tables
-                if row[0] not in _NEW_SETTINGS:
+                if row[0] not in _OLD_SETTINGS:
                     yield table, *row
 
 

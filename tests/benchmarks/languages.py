@@ -82,7 +82,7 @@ from moverank.rerank.words.segmentation import (
     frequent_parts,
     runs,
 )
-from moverank.rerank.words.tokenizer import PLAIN, Tokenizer, stem_words
+from moverank.rerank.words.tokenizer import Tokenizer, stem_words
 from tests.benchmarks.common import argument_parser, gzip_records, real, show_table
 from tests.benchmarks.retrieval_sets import Rankings, order
 
@@ -95,7 +95,7 @@ HEADS = ("language", "way", "all", "choose", "check")
 Way = Callable[[str], list[str]]
 """Returns the terms of a text."""
 
-tokens = Tokenizer(version=PLAIN).words
+tokens = Tokenizer().words
 
 
 def of_runs(segmenter: Segmenter | None, *, pairs: bool) -> Way:
@@ -195,7 +195,6 @@ def main() -> None:
         without_spaces = language in WITHOUT_SPACES
         ways = ways_without_spaces(language, texts, vocabularies) if without_spaces else ways_with_spaces(language)
         ways |= {
-            "before": of_settings(Settings(tokenizer_version=PLAIN)),
             "own": of_settings(Settings(language=language)),
         }
         found = {name: partial(rankings_of, list(documents), texts, queries, way) for name, way in ways.items()}

@@ -8,7 +8,6 @@ import pytest
 
 from moverank import Collection
 from moverank.indexer.maintenance.check import check_collection
-from moverank.rerank.words.tokenizer import FOLDED, PLAIN
 from tests.golden.make import DIRECTORY, QUERIES, results
 from tests.golden.unpacking import unpack
 from tests.indexer.commands.program import Call, program
@@ -23,7 +22,6 @@ _RANKINGS: tuple[list[str], ...] = (
     ["--depth", "9"],
     ["--where", "n<9"],
 )
-_CACHING = ("pwmd", "bm25:stem=english", "pwmd:weights=tfidf+cosine", "pwmd:proximity=empirical")
 ARCHIVES = sorted(DIRECTORY.glob("collection-*.tar.xz"))
 
 
@@ -50,37 +48,6 @@ def test_a_collection_of_an_earlier_release_is_usable(archive: Path, tmp_path: P
         assert collection.info()["documents"] == 30
         collection.refit()
     assert check_collection(tmp_path / "golden").sentences() == ()
-
-
-@pytest.mark.parametrize("archive", ARCHIVES, ids=lambda path: path.name)
-def test_a_collection_of_an_earlier_release_moves_to_the_newest_rule(archive: Path, tmp_path: Path) -> None:
-    """Its words are in ASCII, which all rules split alike: the answers stay."""
-    expected = json.loads(
-        (DIRECTORY / archive.name.replace("collection-", "answers-").replace(".tar.xz", ".json")).read_text()
-    )
-    with Collection.open(_unpacked(archive, tmp_path)) as collection:
-        former = collection.settings
-        assert former.tokenizer_version == PLAIN
-        collection.refit(language="en")
-        now = collection.settings
-        assert (now.tokenizer_version, now.language, now.stop_words) == (FOLDED, "en", former.stop_words)
-        assert now.specification == former.specification
-        assert results(collection) == expected
-    assert check_collection(tmp_path / "golden").sentences() == ()
-
-
-def test_derived_files_of_an_earlier_version_are_opened_and_not_made_again(tmp_path: Path) -> None:
-    """A collection of the same documents, searched with `_CACHING` when caches had two formats, one of them `.npz`."""
-    golden = _unpacked(DIRECTORY / "caches-0.1.0.tar.xz", tmp_path)
-    derived = [path for path in golden.rglob("*") if path.is_file() and path.name not in ("collection.db", "lock")]
-    names = {path.name.partition("-")[0] for path in derived}
-    assert {"cached", "sample", "meta.json", "weights", "first_stage.faiss", "vectors.npy", "embedding.json"} <= names
-    inodes = {path: path.stat().st_ino for path in derived}
-    with Collection.open(golden) as collection:
-        assert results(collection) == json.loads((DIRECTORY / "answers-0.1.0.json").read_text())
-        for rank in _CACHING:
-            assert collection.search(QUERIES[0], rank=rank).hits
-    assert {path: path.stat().st_ino for path in derived if path.exists()} == inodes
 
 
 @pytest.mark.usefixtures("postgres")

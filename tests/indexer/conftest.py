@@ -49,7 +49,7 @@ def schema_url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pyte
     request.getfixturevalue("postgres")
     monkeypatch.setenv(CACHE, str(tmp_path / "cache"))
     database = f"postgresql://postgres@/postgres?host={os.environ['PGHOST']}"
-    with closing(Store(database, migrated=False)) as store, store.writing() as writer:
+    with closing(Store(database, prepared=False)) as store, store.writing() as writer:
         writer.rows.connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
     return f"{database}&schema=v_{abs(hash(tmp_path))}"
 

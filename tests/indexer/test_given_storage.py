@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from alembic import command
 from sqlalchemy import text
 
 from moverank import Collection, Document
@@ -19,10 +18,9 @@ from moverank.indexer.maintenance.repair import repair
 from moverank.indexer.reading import read_documents
 from moverank.indexer.reading.formats.threads import record_of
 from moverank.indexer.store import open_store
-from moverank.indexer.store.schema import alembic_config
 from tests.indexer.given import candidates_of, documents_with_vectors, nearest, random_vectors
 from tests.indexer.stored_state import change_last_byte, only_snapshot
-from tests.indexer.world import MakeCollection, document, snapshot_above
+from tests.indexer.world import MakeCollection, snapshot_above
 
 pytestmark = pytest.mark.store
 
@@ -159,17 +157,3 @@ def test_a_backup_has_the_vectors(collection: Collection, tmp_path: Path) -> Non
         assert _stored(copy) == _stored(collection)
         assert candidates_of(copy, QUERY, 5) == nearest(DOCUMENTS, QUERY, "cosine", 5)
     assert check_collection(tmp_path / "copy").sentences() == ()
-
-
-def test_a_schema_without_vectors_drops_them(collection: Collection) -> None:
-    collection.index([document("plain", "ant"), replace(DOCUMENTS[0], title="Shown", title_counts=False)])
-    collection.index([replace(DOCUMENTS[1], title="Elk", title_counts=True)])
-    collection.close()
-    with closing(open_store(collection.path)) as store, store.migrating() as connection:
-        command.downgrade(alembic_config(connection), "0003")
-    with Collection.open(collection.path) as opened:
-        assert opened.settings.first_stage == "centroid"
-        assert set(_stored(opened).values()) == {None}
-        assert check_collection(opened.path).sentences() == ()
-        assert len(opened.search("ant bee", k=3, depth=5).hits) == 3
-        assert opened.index([replace(one, vector=None) for one in DOCUMENTS[2:]]).unchanged == 28

@@ -14,7 +14,6 @@ from moverank.indexer.settings import CHANGEABLE, check_settings, default_rank
 from moverank.rerank.errors import MissingExtra, OptionError
 from moverank.rerank.words.languages import CODES
 from moverank.rerank.words.segmentation import CHOICES, segmenter_of
-from moverank.rerank.words.tokenizer import VERSIONS
 
 _WORDS = st.lists(st.text(max_size=5), max_size=3).map(tuple)
 _SETTINGS = st.builds(
@@ -24,7 +23,6 @@ _SETTINGS = st.builds(
     train_options=_WORDS,
     stop_words=_WORDS,
     language=st.sampled_from(CODES),
-    tokenizer_version=st.sampled_from(VERSIONS),
     segmentation=st.sampled_from(CHOICES),
     title_weight=st.integers(1, 100),
     weights=st.sampled_from(["tf", "tfidf"]),
@@ -41,15 +39,14 @@ def test_stored_settings_are_restored(settings: Settings) -> None:
 
 
 def test_settings_that_an_older_version_did_not_store_have_their_defaults() -> None:
-    assert Settings.restored({"gamma": 0.5}) == Settings(gamma=0.5, rank="", tokenizer_version=1, phrases="")
-    assert str(Settings.restored({"gamma": 0.5}).ranking) == "pwmd"
+    assert Settings.restored({"gamma": 0.5}) == Settings(gamma=0.5)
     assert Settings.restored(Settings().stored()) == Settings()
 
 
 @pytest.mark.parametrize("name", sorted(asdict(Settings())))
 def test_only_settings_of_derived_files_can_change(name: str) -> None:
     values: dict[str, Any] = {"weights": "tfidf", "gamma": 0.5, "faiss": "Flat", "normalize": True, "title_weight": 3}
-    values |= {"language": "de", "tokenizer_version": 1, "segmentation": "icu"}
+    values |= {"language": "de", "segmentation": "icu"}
     value = values.get(name, ("x",) if name.endswith(("words", "options")) else "other")
     if name in CHANGEABLE:
         assert Settings().changed({name: value}) == replace(Settings(), **{name: value})
@@ -73,8 +70,6 @@ def test_a_long_value_is_shortened_in_the_message() -> None:
         ({"weights": "bm25"}, "weights must be tf, tfidf, norm or model, not 'bm25'"),
         ({"title_weight": 0}, "the title weight must be a whole number from 1 to 100, not 0"),
         ({"title_weight": 2.5}, "the title weight must be a whole number from 1 to 100, not 2.5"),
-        ({"tokenizer_version": 3}, "the tokenizer has the versions 1 and 2, not 3"),
-        ({"tokenizer_version": True}, "the tokenizer has the versions 1 and 2, not True"),
         ({"gamma": -1.0}, "gamma must be a number of 0 or more, not -1.0"),
         ({"gamma": math.nan}, "gamma must be a number"),
         ({"gamma": math.inf}, "gamma must be a number"),
@@ -111,10 +106,7 @@ def test_word_counts_depend_on_the_stop_words_and_the_tokenizer_only() -> None:
     digest = Settings().tokens_digest()
     assert Settings(gamma=0.5, embedding="x").tokens_digest() == digest
     assert Settings(stop_words=("a",)).tokens_digest() != digest
-    assert Settings(tokenizer_version=1).tokens_digest() != digest
     assert Settings(stop_words="none", language="tr").tokens_digest() != Settings(stop_words="none").tokens_digest()
-    former = "27c35e6e9373877f29e562464e46497e"  # of the collections that exist
-    assert Settings(stop_words=("a",), tokenizer_version=1, language="tr").tokens_digest().hex() == former
     assert Settings(stop_words=("a", "b")).tokens_digest() != Settings(stop_words=("ab",)).tokens_digest()
 
 
@@ -185,13 +177,3 @@ def test_a_collection_of_icu_words_needs_icu(monkeypatch: pytest.MonkeyPatch) ->
 
 def _missing() -> None:
     raise MissingExtra("words of ICU need a package that is not installed: python -m pip install 'moverank[languages]'")
-
-
-def test_a_collection_without_a_language_ranks_as_before() -> None:
-    """English stop words meant English stems, others none."""
-    stored = Settings("lsi", tokenizer_version=1).stored()
-    del stored["language"], stored["tokenizer_version"]
-    assert Settings.restored(stored) == Settings("lsi", tokenizer_version=1)
-    others = Settings.restored(stored | {"stop_words": ["the"]})
-    assert (others.stem, others.stop_words) == (None, ("the",))
-    assert others.specification == default_rank(0.0, stem=None)

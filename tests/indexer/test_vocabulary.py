@@ -2,13 +2,11 @@
 
 import random
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from alembic import command
 
 from moverank import (
     Collection,
@@ -30,8 +28,6 @@ from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.settings import check_settings
 from moverank.indexer.shards.cluster import Cluster
 from moverank.indexer.shards.cluster_file import ClusterFile, new_shards
-from moverank.indexer.store import open_store
-from moverank.indexer.store.schema import alembic_config
 from moverank.rerank.errors import OptionError
 from moverank.rerank.words.segmentation import frequent_parts
 from tests.indexer.shards.conftest import keep_local
@@ -158,21 +154,6 @@ def test_copies_keep_the_words(collection: Collection, schema_url: str, tmp_path
             assert copy.settings == collection.settings
             assert scores(copy, "รถไฟสถานี") == expected
             assert copy.index(thai(40)).unchanged == 40
-
-
-@pytest.mark.parametrize("schema", ["0003", "0001"])
-def test_migrations_split_by_the_words(collection: Collection, schema: str) -> None:
-    collection.index([replace(one, vector=(1.0, 2.0)) for one in thai(40)])
-    expected = scores(collection, "รถไฟสถานี")
-    collection.close()
-    with closing(open_store(collection.path)) as store, store.migrating() as connection:
-        command.downgrade(alembic_config(connection), schema)
-    with Collection.open(collection.path) as opened:  # migrated to the current schema
-        assert opened.settings.vocabulary == collection.settings.vocabulary
-        assert check_collection(opened.path).sentences() == ()
-        assert scores(opened, "รถไฟสถานี") == expected
-        if schema == "0003":  # the first schema does not keep what the digest of a title is made of
-            assert opened.index(thai(40)).unchanged == 40
 
 
 def test_shards_have_equal_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,5 +65,5 @@ def empty(prepared_empty: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def collection(prepared: Path, tmp_path: Path) -> Path:
-    """A collection of ten documents, whose source is unknown, as in collections of older versions."""
+    """A collection of ten documents, whose source is unknown: a program added them."""
     return copied(prepared, tmp_path / "collection")

@@ -54,9 +54,6 @@ INVALID_CALLS: list[tuple[str, int, str]] = [
     ),
     ("index {docs} -i {new} --setting gamma=2", 2, "--setting 'gamma=2': write --gamma 2"),
     ("index {docs} -i {new} --setting normalize=maybe", 2, "normalize must be yes or no, not 'maybe'"),
-    ("index {docs} -i {old} --setting first_stage_in=here", 2, "the first stage is in files or the database, not in"),
-    ("threads {docs} -i {new} --title-weight 2", 2, "`--title-weight` was renamed: write `--setting title_weight=N`"),
-    ("refit -i {old} --normalize", 2, "`--normalize` was renamed: write `--setting normalize=yes`"),
     (
         "refit -i {old} --setting faiss=Flat",
         2,

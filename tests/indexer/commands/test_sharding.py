@@ -94,13 +94,6 @@ def test_wrong_usage_is_one_sentence(arguments: tuple[str, ...], message: str, c
     assert message in answer.sentence
 
 
-@pytest.mark.parametrize("name", ["index", "threads", "search", "similar", "explain", "remove"])
-def test_a_command_that_takes_the_file_is_not_one_of_shards(name: str, call: Call) -> None:
-    answer = call("shards", name, "cat", "-i", "forum.toml", "--json")
-    assert (answer.code, answer.out) == (2, "")
-    assert answer.sentence == f"`moverank shards {name}` was removed: write `moverank {name} ... -i FILE.toml`"
-
-
 def test_a_missing_file_is_reported_before_settings_of_shards_are_changed(call: Call, indexed: Path) -> None:
     before = call("info", "-i", indexed, "--json").json
     assert call("index", "nowhere.txt", "-i", indexed, "--gamma", "0.5").code == 1

@@ -5,14 +5,10 @@ import pickle
 import re
 from pathlib import Path
 from shlex import quote
-from typing import Any
 
 import pytest
 
-from moverank import Embedding
 from moverank.indexer.files.location import display_name
-from moverank.indexer.indexing import creation
-from moverank.indexer.vectors.importing import import_vectors
 from tests.indexer.commands.program import WORDS, Call
 
 _TOPICS = {
@@ -173,10 +169,6 @@ def test_cached_distances_are_not_those_of_earlier_vectors(
     assert before != answers(fresh) == answers(collection)
 
 
-def _imported_as_it_is(*paths: Any, **options: Any) -> Embedding:
-    return import_vectors(*paths, **{**options, "language": None})
-
-
 @pytest.fixture
 def german(tmp_path: Path) -> tuple[Path, Path]:
     """German texts, and vectors with capitals."""
@@ -186,23 +178,6 @@ def german(tmp_path: Path) -> tuple[Path, Path]:
     )
     vectors.write_text("4 2\nHund 1 0\nKatze 1 1\nim 0 1\nund 0 2\n")
     return texts, vectors
-
-
-def test_words_with_capitals_of_an_earlier_import_are_named(
-    call: Call, german: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts, vectors = german
-    index = tmp_path / "german"
-    with monkeypatch.context() as earlier:
-        earlier.setattr(creation, "import_vectors", _imported_as_it_is)
-        found = call("index", texts, "-i", index, "--embedding", vectors)
-    remedy = f" --embedding {vectors}` imports it again"
-    assert f"2 of 4 words of {vectors} have capitals and match nothing" in found.err
-    assert remedy in found.err
-    assert call("info", "-i", index, "--json").json["coverage_by"].keys() == {"exact"}
-    again = call("refit", "-i", index, "--embedding", vectors)
-    assert (again.code, remedy in again.err) == (0, False)
-    assert call("info", "-i", index, "--json").json["coverage_by"].keys() == {"exact", "case"}
 
 
 def test_the_cause_of_words_that_do_not_match_is_named(call: Call, german: tuple[Path, Path], tmp_path: Path) -> None:

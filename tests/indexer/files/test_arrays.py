@@ -1,7 +1,6 @@
-"""Arrays are read as they were written, or not at all, and so are those that earlier versions wrote."""
+"""Arrays are read as they were written, or not at all."""
 
 import json
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -75,23 +74,6 @@ def test_impossible_places_in_a_cache_are_none_at_all(tmp_path: Path, place: lis
     content = line.ljust(96) + np.arange(3).tobytes()
     (tmp_path / "cached").write_bytes(checksum(content).encode() + content)
     assert read_arrays(tmp_path / "cached") is None
-
-
-def test_caches_of_earlier_versions_are_read(tmp_path: Path) -> None:
-    line = json.dumps({"key": "key", "arrays": {"ids": ["<i8", 3, 128]}}).encode() + b"\n"
-    content = line.ljust(96, b"\0") + np.arange(3).tobytes() + bytes(40)
-    (tmp_path / "mapped").write_bytes(checksum(content).encode() + content)
-    found = read_arrays(tmp_path / "mapped", "key", {"ids": ("<i8", 1)})
-    assert found is not None
-    assert found["ids"].tolist() == [0, 1, 2]
-
-    buffer = BytesIO()
-    np.savez(buffer, **ARRAYS)  # type: ignore[arg-type]  # the stub confuses array names with parameters
-    (tmp_path / "zipped").write_bytes(checksum(buffer.getvalue()).encode() + buffer.getvalue())
-    found = read_arrays(tmp_path / "zipped")
-    assert found is not None
-    assert {name: array.tolist() for name, array in found.items()} == {k: v.tolist() for k, v in ARRAYS.items()}
-    assert read_arrays(tmp_path / "zipped", "key") is None
 
 
 def test_where_nothing_can_be_written_nothing_is_cached(tmp_path: Path) -> None:

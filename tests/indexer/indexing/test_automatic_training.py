@@ -26,22 +26,20 @@ def _numbered(numbers: Sequence[int]) -> list[Document]:
 @pytest.mark.parametrize(
     ("now", "last", "due"),
     [
-        (Coverage(200, 190), Training(100, 100, "lsi"), True),  # doubled
-        (Coverage(199, 190), Training(100, 100, "lsi"), False),
-        (Coverage(4_000_000, 3_900_000), Training(1_000_000, 1_000_000, "lsi"), False),  # doubled, but large
-        (Coverage(4_000_000, 3_100_000), Training(3_000_000, 3_000_000, "lsi"), True),  # under 80 %
-        (Coverage(100, 79), Training(100, 100, "lsi"), True),  # other texts have replaced those
-        (Coverage(100, 80), Training(100, 100, "lsi"), False),
-        (Coverage(100, 69), Training(90, 63, "lsi"), False),  # low by choice
-        (Coverage(100, 62), Training(90, 63, "lsi"), True),
-        (Coverage(100, 0), Training(90, 0, "lsi"), False),  # training again would not help
-        (Coverage(0, 0), Training(90, 90, "lsi"), False),
-        (Coverage(100, 80), None, False),  # trained by an earlier version
-        (Coverage(100, 79), None, True),
+        (Coverage(200, 190, {}), Training(100, 100, "lsi"), True),  # doubled
+        (Coverage(199, 190, {}), Training(100, 100, "lsi"), False),
+        (Coverage(4_000_000, 3_900_000, {}), Training(1_000_000, 1_000_000, "lsi"), False),  # doubled, but large
+        (Coverage(4_000_000, 3_100_000, {}), Training(3_000_000, 3_000_000, "lsi"), True),  # under 80 %
+        (Coverage(100, 79, {}), Training(100, 100, "lsi"), True),  # other texts have replaced those
+        (Coverage(100, 80, {}), Training(100, 100, "lsi"), False),
+        (Coverage(100, 69, {}), Training(90, 63, "lsi"), False),  # low by choice
+        (Coverage(100, 62, {}), Training(90, 63, "lsi"), True),
+        (Coverage(100, 0, {}), Training(90, 0, "lsi"), False),  # training again would not help
+        (Coverage(0, 0, {}), Training(90, 90, "lsi"), False),
     ],
 )
 def test_training_is_due_when_the_texts_have_doubled_or_too_few_words_are_known(
-    now: Coverage, last: Training | None, due: bool
+    now: Coverage, last: Training, due: bool
 ) -> None:
     assert needs_training(now, last) is due
 

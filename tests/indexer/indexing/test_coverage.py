@@ -1,12 +1,10 @@
 """The share of running words with a vector, compared with a count of the texts."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from moverank import Collection, Document
-from moverank.indexer.files.checksums import checksummed_json
 from moverank.indexer.files.directory import CACHED
 from moverank.indexer.maintenance.check import check_collection
 from tests.indexer.stored_state import change_last_byte, only_snapshot
@@ -82,15 +80,6 @@ def test_words_that_are_newer_than_the_snapshot_are_counted(
     collection.remove(["a", "b"])
     collection.index([document("c", "Birne")])
     assert collection.info()["coverage_by"] == {"case": 1.0}
-
-
-@pytest.mark.sqlite("its directory is written")
-def test_a_coverage_of_an_earlier_release_is_counted_again(collection: Collection, documents: list[Document]) -> None:
-    collection.index(documents)
-    path = collection.path / f"{CACHED}coverage.json"
-    content = json.loads(path.read_bytes())
-    path.write_bytes(checksummed_json({name: content[name] for name in ("state", "words", "known")}))
-    assert collection.info()["coverage_by"] == {"exact": _counted(documents)}
 
 
 def test_trained_words_are_found_as_they_are(collection: Collection, documents: list[Document]) -> None:

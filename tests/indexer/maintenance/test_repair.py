@@ -1,7 +1,6 @@
 """Repairs of word vectors, and the lock that a repair holds."""
 
 import shutil
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,10 +8,6 @@ import pytest
 from moverank import Collection, LockedError
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.maintenance.repair import repair
-from moverank.indexer.store import open_store
-from moverank.indexer.vectors.importing import import_vectors
-from moverank.indexer.vectors.manifest import FINGERPRINT
-from moverank.indexer.vectors.open_vectors import open_vectors
 from tests.indexer.maintenance.conftest import Indexed
 from tests.indexer.maintenance.damage import execute
 from tests.indexer.world import CollectionFactory, vectors_in
@@ -43,18 +38,6 @@ def test_vectors_without_their_source_are_reported(
 
 
 @pytest.mark.sqlite("a shared database has the vectors itself")
-def test_vectors_of_an_earlier_release_find_words_as_they_did(indexed: Indexed, factory: CollectionFactory) -> None:
-    directory = indexed(embedding=str(factory.vectors))
-    folder = vectors_in(directory)
-    shutil.rmtree(folder)
-    before = import_vectors(str(factory.vectors), folder)
-    with closing(open_store(directory)) as store, store.writing() as writer:
-        writer.set_settings({FINGERPRINT: before.fingerprint})
-    (folder / "vectors.npy").unlink()
-    assert repair(directory).sentences() == ()
-    assert open_vectors(folder).forms is None
-
-
 def test_trained_vectors_are_trained_again(indexed: Indexed) -> None:
     def keys() -> list[str]:
         with Collection.open(directory) as opened:

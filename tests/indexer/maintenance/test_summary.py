@@ -24,7 +24,6 @@ def test_the_summary_has_sizes_revision_and_settings(make_collection: MakeCollec
         "vectors",
         "bytes",
         "faiss_in_use",
-        "database_stage",
         "given_vectors",
         "given_dim",
         "coverage_by",

@@ -3,11 +3,11 @@
 import pytest
 
 from moverank.indexer.search.differences import beginning_of, stated
-from moverank.rerank.words.tokenizer import AUTO_WORDS, FOLDED, tokenizer_of
+from moverank.rerank.words.tokenizer import AUTO_WORDS, tokenizer_of
 
 
 def _stated(text: str, language: str) -> set[str]:
-    return set(stated([text], tokenizer_of(AUTO_WORDS, language, FOLDED)))
+    return set(stated([text], tokenizer_of(AUTO_WORDS, language)))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_the_same_in_other_words_is_no_difference(language: str, one: str, other
 
 
 def test_what_is_stated_is_shown_as_it_is_written() -> None:
-    found = stated(["It costs 1,200 euros and is not safe."], tokenizer_of(AUTO_WORDS, "en", FOLDED))
+    found = stated(["It costs 1,200 euros and is not safe."], tokenizer_of(AUTO_WORDS, "en"))
     assert sorted(found.values()) == ["1,200 euros", "not safe"]
 
 

@@ -25,8 +25,6 @@ def test_texts_are_split_as_a_reranker_does() -> None:
     text = "\u4e2d\u6587 \ufb01sh"
     found = DocumentFrequencies.of([text], language="zh", segmentation="characters")
     assert set(found.words) == {"\u4e2d", "\u6587", "fish"}
-    plain = DocumentFrequencies.of([text], tokenizer_version=1)
-    assert set(plain.words) == {"\u4e2d\u6587", "\ufb01sh"}
 
 
 def test_idf_is_that_of_scikit_learn() -> None:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from moverank import Collection, Document, Embedding, Part, Reranker
 from moverank.indexer.errors import UsageError
 from moverank.indexer.maintenance.check import check_collection
-from moverank.indexer.maintenance.repair import repair
 from moverank.indexer.vectors.importing import import_vectors
 from tests.indexer.vectors.static_models import write_model
 from tests.indexer.world import (
@@ -25,7 +24,6 @@ from tests.indexer.world import (
     MakeCollection,
     random_documents,
     snapshot_above,
-    vectors_in,
 )
 
 Weighted = dict[str, float]
@@ -197,37 +195,7 @@ def test_a_compound_has_the_mean_length_of_its_parts() -> None:
     assert embedding.lengths_of(words) == pytest.approx([3.5, 2.0, 5.0, 0.0])
 
 
-# Refusals, and vectors of earlier versions
-
-
-def _imported_by_an_earlier_version(source: str, directory: Path, **options: Any) -> Embedding:
-    return import_vectors(source, directory, **options | {"language": None, "keep_lengths": False})
-
-
-def test_vectors_of_earlier_versions_have_no_lengths(
-    factory: CollectionFactory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    documents = _documents(8)
-    settings = factory.settings(normalize=True)
-    with monkeypatch.context() as patch, Collection.create(tmp_path / "new", settings) as new:
-        patch.setattr("moverank.indexer.indexing.creation.import_vectors", _imported_by_an_earlier_version)
-        collection = Collection.create(tmp_path / "old", settings)
-        new.index(documents)
-        expected = new.search("ant bee", k=3, exact=True, rank="wmd:weights=norm")
-    with collection:
-        collection.index(documents)
-        plain = collection.search("ant bee", k=3, exact=True)
-        with pytest.raises(UsageError, match="refit --embedding FILE` imports them again"):
-            collection.search("ant bee", rank="wmd:weights=norm")
-        fingerprint = collection.embedding.fingerprint
-    (vectors_in(tmp_path / "old") / "vectors.npy").unlink()
-    repair(tmp_path / "old")
-    with Collection.open(tmp_path / "old") as collection:
-        assert collection.embedding.fingerprint == fingerprint
-        assert collection.search("ant bee", k=3, exact=True).hits == plain.hits
-        collection.refit(embedding=str(factory.vectors))
-        assert collection.embedding.fingerprint != fingerprint
-        assert collection.search("ant bee", k=3, exact=True, rank="wmd:weights=norm").hits == expected.hits
+# Refusals
 
 
 def test_vectors_that_are_not_scaled_are_refused(make_collection: MakeCollection, factory: CollectionFactory) -> None:

@@ -11,18 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from alembic import command
-from sqlalchemy import text
 
 from moverank import Collection, Document, Part, Settings
 from moverank.indexer.errors import CollectionError, UsageError
 from moverank.indexer.files.location import TRUSTED, URL_FILE
-from moverank.indexer.maintenance.backup import copy_collection
 from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.reading import read_documents
 from moverank.indexer.reading.finding.origins import Origins
-from moverank.indexer.store import Store
-from moverank.indexer.store.schema import alembic_config
 
 pytestmark = [pytest.mark.sqlite("both stores are in each test"), pytest.mark.usefixtures("postgres")]
 
@@ -220,59 +215,3 @@ def test_a_prefix_that_makes_keys_too_long(tmp_path: Path, both: tuple[Collectio
         with pytest.raises(CollectionError, match=r"nothing was changed: with the prefix, the key has 2,004 bytes"):
             collection.index(read_documents([str(path)], origins=origins), scope=origins.scope)
         assert list(collection.keys()) == [_noise(1990)]
-
-
-def test_an_older_collection_is_migrated_with_its_long_values(both: tuple[Collection, Collection]) -> None:
-    """Schema 0005 has whole values in the fields, which PostgreSQL took if they could be compressed."""
-    long: dict[str, Any] = {"body": "ab" * 3000, "tags": ["x" * 2500, "y"], "a": {"b": "ä" * 1500}}
-    documents = [
-        Document("a", parts=(Part("plug"),), label="l" * 3000, metadata=long),
-        Document("b", parts=(Part("train"),), metadata={"body": "ab" * 2999}),
-    ]
-    for collection in both:
-        collection.index(documents)
-        url = collection._store.url  # noqa: SLF001
-        collection.close()
-        store = Store(url)
-
-        def described(store: Store = store) -> tuple[list[Any], list[Any]]:
-            statements = (
-                "SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = "
-                "current_schema()::regnamespace AND contype != 'n' ORDER BY 1",
-                "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema() ORDER BY 1",
-            )
-            names = ("SELECT name, sql FROM sqlite_master ORDER BY 1",)
-            with store._connect() as connection:  # noqa: SLF001
-                found = [list(connection.execute(text(one))) for one in (statements if store.shared else names)]
-                fields = connection.execute(text("SELECT * FROM fields ORDER BY 1, 2, 3"))
-                return found, list(fields)
-
-        before = described()
-        with store.migrating() as connection:
-            command.downgrade(alembic_config(connection), "0005")
-        older = described()
-        assert ("l" * 3000) in [value for _, _, value in older[1]]
-        assert {value for _, name, value in older[1] if name == "a.b"} == {"ä" * 1500}
-        if store.shared:
-            assert dict(map(tuple, older[0][0]))["uq_words_word"] == "UNIQUE (word)"
-        with store.migrating() as connection:
-            command.upgrade(alembic_config(connection), "head")
-        assert described() == before
-        store.close()
-        with Collection.open(collection.path) as opened:
-            assert list(opened.keys(f"body={'ab' * 3000}")) == ["a"]
-            assert list(opened) == documents
-            assert check_collection(opened.path).sentences() == ()
-
-
-def test_a_copy_of_an_older_collection_with_a_longer_key(tmp_path: Path, both: tuple[Collection, Collection]) -> None:
-    file, _ = both
-    file.index([Document("a", parts=(Part("plug"),))])
-    with file._store.writing() as writer:  # noqa: SLF001
-        ((id_, _),) = writer.all_keys()
-        writer.set_keys([{"id": id_, "key": _noise(4000)}])
-    file.close()
-    with pytest.raises(
-        CollectionError, match="which PostgreSQL cannot hold, with a key of over 2,000 bytes or a field"
-    ):
-        copy_collection(file.path, _database(f"{tmp_path} copied"))

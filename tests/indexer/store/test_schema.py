@@ -1,7 +1,6 @@
-"""Databases of every schema: new, current, older, newer, unknown; a migration happens as a whole or not at all."""
+"""Databases of every schema: new, current, older, newer, unknown; only `upgrade` migrates, wholly or not at all."""
 
 import os
-import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -10,9 +9,10 @@ from typing import Any
 
 import pytest
 from alembic import command
-from sqlalchemy import create_engine
 
-from moverank.indexer.errors import CollectionError
+from moverank.indexer.errors import CollectionError, LockedError
+from moverank.indexer.files.writer_lock import locked
+from moverank.indexer.maintenance.upgrade import upgrade
 from moverank.indexer.store import Store, schema, sqlite_url
 from moverank.indexer.store.rows import SCHEMA
 from moverank.indexer.store.schema import alembic_config
@@ -22,8 +22,8 @@ _NEXT_SCHEMA = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0008"
-down_revision = "0007"
+revision = "0.9.0"
+down_revision = "0.2.0"
 
 
 def upgrade():
@@ -36,11 +36,6 @@ _RENAME_A_COLUMN = """
     with op.batch_alter_table("documents", recreate="always") as batch:
         batch.alter_column("title", new_column_name="heading")
 
-def downgrade():
-    with op.batch_alter_table("documents", recreate="always") as batch:
-        batch.alter_column("heading", new_column_name="title")
-        batch.drop_column("extra")
-    op.drop_table("extra")
 """
 
 AddNextSchema = Callable[[pytest.MonkeyPatch, str], None]
@@ -48,12 +43,12 @@ AddNextSchema = Callable[[pytest.MonkeyPatch, str], None]
 
 @pytest.fixture
 def add_next_schema(tmp_path: Path) -> AddNextSchema:
-    """Return a function that makes schema 0008 the newest, with a migration that ends with some lines."""
+    """Return a function that makes schema 0.9.0 the newest, with a migration that ends with some lines."""
 
     def add(monkeypatch: pytest.MonkeyPatch, last: str) -> None:
         directory = tmp_path / "next"
         directory.mkdir()
-        (directory / "v0008_next.py").write_text(_NEXT_SCHEMA.format(last=last))
+        (directory / "next.py").write_text(_NEXT_SCHEMA.format(last=last))
 
         def config(connection: Any) -> Any:
             own = alembic_config(connection)
@@ -62,7 +57,7 @@ def add_next_schema(tmp_path: Path) -> AddNextSchema:
             return own
 
         monkeypatch.setattr(schema, "alembic_config", config)
-        monkeypatch.setattr(schema, "SCHEMA", "0008")
+        monkeypatch.setattr(schema, "SCHEMA", "0.9.0")
 
     return add
 
@@ -106,21 +101,6 @@ def _texts(path: Path) -> dict[int, list[str]]:
         return reader.texts([1])
 
 
-def test_a_new_database_has_the_tables_that_the_migrations_create(path: Path, tmp_path: Path) -> None:
-    def described(database: Path) -> dict[str, str]:
-        rows = _query(database, "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
-        # Columns and constraints are on lines of their own, whose order has no meaning; added columns follow a comma.
-        lines = {name: re.split(r"\n|, (?=[a-z]+ [A-Z]+)", sql) for name, sql in rows}
-        return {name: "\n".join(sorted(line.strip(" ,\t\n") for line in lines[name])) for name in lines}
-
-    engine = create_engine(sqlite_url(tmp_path / "migrated.db"))
-    with engine.begin() as connection:
-        command.upgrade(alembic_config(connection), "head")
-    engine.dispose()
-    Store(sqlite_url(path)).close()
-    assert described(path) == described(tmp_path / "migrated.db")
-
-
 def test_new_and_current_databases_need_no_migration(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     migrations: list[object] = []
     monkeypatch.setattr(command, "upgrade", lambda *arguments: migrations.append(arguments))
@@ -130,80 +110,83 @@ def test_new_and_current_databases_need_no_migration(path: Path, monkeypatch: py
     assert migrations == []
 
 
-def test_a_newer_schema_is_refused(path: Path) -> None:
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        ("9.9.9", "schema 9.9.9, which this moverank does not know .*written by a newer version; upgrade moverank"),
+        ("0007", "made by a version before 0.2.0, the first that was published: index the texts again"),
+    ],
+)
+def test_an_unknown_schema_is_refused(path: Path, found: str, message: str) -> None:
     Store(sqlite_url(path)).close()
-    _set_schema(path, "9999")
-    with pytest.raises(CollectionError, match=f"schema 9999, this moverank knows schemas up to {SCHEMA}") as caught:
-        Store(sqlite_url(path))
-    assert "\n" not in str(caught.value)
-    assert _schema(path) == "9999"
+    _set_schema(path, found)
+    for open_it in (lambda: Store(sqlite_url(path)), lambda: upgrade(path.parent)):
+        with pytest.raises(CollectionError, match=message) as caught:
+            open_it()
+        assert "\n" not in str(caught.value)
+    assert _schema(path) == found
 
 
-def test_an_unknown_schema_is_refused(path: Path) -> None:
-    Store(sqlite_url(path)).close()
-    _set_schema(path, "0000")
-    with pytest.raises(CollectionError):
-        Store(sqlite_url(path))
-
-
-def test_an_older_schema_is_migrated_on_opening(
+def test_an_older_schema_is_migrated_by_upgrade_alone(
     with_documents: Path, add_next_schema: AddNextSchema, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_next_schema(monkeypatch, "pass")
+    place = with_documents.parent
+    for _ in range(2):
+        with pytest.raises(CollectionError, match=rf"schema 0.2.0, .* `moverank upgrade -i {place}` changes it"):
+            Store(sqlite_url(with_documents))
+        assert upgrade(place, dry_run=True) == ("0.2.0", ("0.9.0",))
+        assert _schema(with_documents) == "0.2.0"
+    assert upgrade(place) == ("0.2.0", ("0.9.0",))
     assert _texts(with_documents) == {1: ["kept"]}
-    assert _schema(with_documents) == "0008"
+    assert _schema(with_documents) == "0.9.0"
     assert "extra" in _tables(with_documents)
+    assert upgrade(place) == ("0.9.0", ())
 
 
-def test_an_older_schema_without_write_permission_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with closing(Store(sqlite_url(path))) as store, store.migrating() as connection:
-        command.downgrade(schema.alembic_config(connection), "0001")
-    monkeypatch.setattr(os, "access", lambda *_, **__: False)  # root may write everything
-    with pytest.raises(
-        CollectionError, match="was written by an earlier version and is read-only: open the collection"
-    ):
-        Store(sqlite_url(path))
-
-
-def test_a_failing_migration_leaves_the_old_schema(
-    with_documents: Path, add_next_schema: AddNextSchema, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("last", "error", "message"),
+    [
+        ("raise RuntimeError('out of luck')", RuntimeError, "out of luck"),
+        ("op.execute('DELETE FROM documents')", CollectionError, "nothing was changed"),
+    ],
+    ids=["fails", "orphans rows"],
+)
+def test_a_bad_migration_is_undone(
+    with_documents: Path,
+    add_next_schema: AddNextSchema,
+    monkeypatch: pytest.MonkeyPatch,
+    last: str,
+    error: type[Exception],
+    message: str,
 ) -> None:
-    before = _tables(with_documents)
+    before = _rows(with_documents), _tables(with_documents)
     with monkeypatch.context() as patch:
-        add_next_schema(patch, "raise RuntimeError('out of luck')")
-        with pytest.raises(RuntimeError, match="out of luck"):
-            Store(sqlite_url(with_documents))
+        add_next_schema(patch, last)
+        with pytest.raises(error, match=message):
+            upgrade(with_documents.parent)
+    assert (_rows(with_documents), _tables(with_documents)) == before
     assert _schema(with_documents) == SCHEMA
-    assert _tables(with_documents) == before
     assert _texts(with_documents) == {1: ["kept"]}
 
 
-def test_a_migration_that_orphans_rows_is_undone(
-    with_documents: Path, add_next_schema: AddNextSchema, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = _rows(with_documents)
-    with monkeypatch.context() as patch:
-        add_next_schema(patch, "op.execute('DELETE FROM documents')")
-        with pytest.raises(CollectionError, match="nothing was changed"):
-            Store(sqlite_url(with_documents))
-    assert _rows(with_documents) == before
-    assert _schema(with_documents) == SCHEMA
-
-
-def test_rows_survive_up_and_down_migrations(
+def test_rows_survive_a_migration(
     with_documents: Path, add_next_schema: AddNextSchema, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = _rows(with_documents)
     assert before["parts"]
     add_next_schema(monkeypatch, _RENAME_A_COLUMN.strip())
-    for _ in range(2):
-        with closing(Store(sqlite_url(with_documents))) as store:
-            assert _schema(with_documents) == "0008"
-            assert _rows(with_documents) == before
-            with store.migrating() as connection:
-                command.downgrade(schema.alembic_config(connection), "0007")
-        assert _schema(with_documents) == "0007"
-        assert _rows(with_documents) == before
+    upgrade(with_documents.parent)
+    assert _rows(with_documents) == before
+
+
+def test_a_migration_waits_for_no_other_writer(
+    with_documents: Path, add_next_schema: AddNextSchema, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_next_schema(monkeypatch, "pass")
+    with locked(with_documents.parent), pytest.raises(LockedError, match="is writing to"):
+        upgrade(with_documents.parent)
+    assert _schema(with_documents) == SCHEMA
 
 
 def test_foreign_keys_are_enforced_after_a_migration(path: Path) -> None:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from moverank.rerank.words.folding import ended, fold
 from moverank.rerank.words.tokenizer import Tokenizer
 
-FIRST = Tokenizer(version=1)
 PLAIN = Tokenizer()
 TURKISH = Tokenizer(language="tr")
 # Digits, letters with and without case, marks, joiners, punctuation and separators of many scripts.
@@ -35,25 +34,23 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.text(HARD)
         ("Straße STRASSE GROẞ", ["straße", "strasse", "groß"]),
         ("cafe\u0301 CAFÉ café", ["café", "café", "café"]),
         ("naïve—façade", ["naïve", "façade"]),
-        # The Turkish dotted capital I in lower case is an i with a combining dot: one word in both encodings.
-        ("İstanbul I\u0307stanbul", ["i\u0307stanbul", "i\u0307stanbul"]),
         ("diyarbak\u0131r", ["diyarbak\u0131r"]),
         ("ΟΔΟΣ οδός", ["οδος", "οδός"]),
         ("हिन्दी में लिखना।", ["हिन्दी", "में", "लिखना"]),
         ("தமிழ் மொழி", ["தமிழ்", "மொழி"]),
         ("Привет, МИР", ["привет", "мир"]),
         ("שָׁלוֹם עולם", [unicodedata.normalize("NFC", "שָׁלוֹם"), "עולם"]),
-        ("مَرْحَبًا بالعالم", [unicodedata.normalize("NFC", "مَرْحَبًا"), "بالعالم"]),
+        ("مَرْحَبًا بالعالم", ["مرحبا", "بالعالم"]),
         ("東京 駅", ["東京", "駅"]),
         ("한국어", ["한국어"]),
         (unicodedata.normalize("NFD", "한국어"), ["한국어"]),
         ("Ångström A\u030angström \u212bngström", ["ångström"] * 3),
         ("\u0301a", ["a"]),
-        ("x² ٣٤", ["x²", "٣٤"]),
+        ("x² ٣٤", ["x2", "٣٤"]),
     ],
 )
 def test_words(text: str, words: list[str]) -> None:
-    assert FIRST.words(text) == words
+    assert PLAIN.words(text) == words
 
 
 @pytest.mark.parametrize(
@@ -197,7 +194,7 @@ def test_spans_are_words_as_written(code: str, text: str, written: list[str], wo
     assert [word for _, _, word in spans] == [unicodedata.normalize("NFC", word) for word in words]
 
 
-EACH = pytest.mark.parametrize("tokenizer", [FIRST, PLAIN, TURKISH], ids=["first", "plain", "turkish"])
+EACH = pytest.mark.parametrize("tokenizer", [PLAIN, TURKISH], ids=["plain", "turkish"])
 
 
 @EACH
@@ -216,30 +213,27 @@ def test_splitting_is_idempotent(tokenizer: Tokenizer, text: str) -> None:
 def test_words_consist_of_letters_digits_and_marks(tokenizer: Tokenizer, text: str) -> None:
     for word in tokenizer.words(text):
         assert word[0].isalnum()
-        joiners = "" if tokenizer is FIRST else "\u200c\u200d"
-        assert all(c.isalnum() or unicodedata.category(c) in ("Mn", "Mc") or c in joiners for c in word)
+        assert all(c.isalnum() or unicodedata.category(c) in ("Mn", "Mc") or c in "\u200c\u200d" for c in word)
         assert word == unicodedata.normalize("NFC", word)
 
 
 @given(TEXTS)
 def test_no_letter_or_digit_is_lost(text: str) -> None:
-    kept = "".join(FIRST.words(text))
-    expected = unicodedata.normalize("NFC", text.lower())
+    kept = "".join(PLAIN.words(text)).replace("ς", "σ")
+    expected = fold(text, "en").replace("ς", "σ")
     assert [c for c in kept if c.isalnum()] == [c for c in expected if c.isalnum()]
 
 
 @given(TEXTS)
 def test_both_encodings_of_an_accent_give_one_word(text: str) -> None:
     composed, decomposed = (unicodedata.normalize(form, text) for form in ("NFC", "NFD"))
-    for tokenizer in (FIRST, PLAIN, TURKISH):
+    for tokenizer in (PLAIN, TURKISH):
         assert tokenizer.words(composed) == tokenizer.words(decomposed)
 
 
 @given(st.text(st.characters(max_codepoint=127)))
 def test_the_ascii_pattern_agrees_with_the_unicode_one(text: str) -> None:
-    for tokenizer in (FIRST, PLAIN):
-        assert [*tokenizer.words(text), "é"] == tokenizer.words(text + " é")
-    assert FIRST.words(text) == PLAIN.words(text)
+    assert [*PLAIN.words(text), "é"] == PLAIN.words(text + " é")
 
 
 def test_stop_words_are_dropped_and_not_counted() -> None:
@@ -262,7 +256,7 @@ def test_spans_are_those_of_the_words(tokenizer: Tokenizer, text: str) -> None:
     assert all(one[1] <= other[0] for one, other in itertools.pairwise(spans))
     for start, end, word in spans:
         assert len(tokenizer.words(text[start:end])) == 1
-        assert tokenizer is FIRST or tokenizer.words(text[start:end]) == [word]
+        assert tokenizer.words(text[start:end]) == [word]
 
 
 @pytest.mark.parametrize("end", ["A", "\uff21", "e\u0301", "\uffa1\uffc2"])

@@ -1,1 +1,0 @@
-"""The first stage in PostgreSQL: a table of documents' vectors (pgvector), which follows changes; its candidates."""
