@@ -62,10 +62,6 @@ def serve(  # over 40 lines: most of them are its options
             metavar="ADDRESS", help="A proxy, or a network of them, whose X-Forwarded-For names the client; repeatable."
         ),
     ] = None,
-    reports: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Show what `evaluate` wrote there (--json, --csv) on a page of measurements."),
-    ] = None,
     demo: Annotated[
         bool, typer.Option("--demo", help="Serve the collections of `moverank demo`, in ./moverank-demo.")
     ] = False,
@@ -93,7 +89,6 @@ def serve(  # over 40 lines: most of them are its options
             "open_paths": ["/metrics"] if open_metrics else [],
             "root_path": root_path,
             "proxies": proxy or (),
-            "reports": reports,
             "rankings": allow_rank or (),
             "log": log,
         },

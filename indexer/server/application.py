@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import version
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
@@ -21,18 +20,15 @@ from moverank.indexer.server.pages.router import pages_router
 from moverank.indexer.server.problems import add_handlers
 from moverank.indexer.server.state import ServerState
 
-_OWN = (
-    "collections compare docs duplicates health info measurements metrics openapi.json ready rerank static thread v1 v2"
-)
+_OWN = "collections compare duplicates health info metrics openapi.json ready rerank static v1 v2"
 OWN_PATHS = frozenset(_OWN.split())
 """The first segments of the server's paths: a prefix of the same name could not be distinguished from them."""
 
 
-def application(state: ServerState, access: Access, reports: Path | None = None, root_path: str = "") -> ASGIApp:
+def application(state: ServerState, access: Access, root_path: str = "") -> ASGIApp:
     """Return the ASGI application of a server.
 
-    `reports` is a directory of files that `evaluate` wrote, for a page. `root_path` is the prefix of all paths at a
-    proxy, as `prefix_of` returns it.
+    `root_path` is the prefix of all paths at a proxy, as `prefix_of` returns it.
     """
 
     @asynccontextmanager
@@ -55,7 +51,7 @@ def application(state: ServerState, access: Access, reports: Path | None = None,
     app.state.moverank = state
     for api in (rerank_api, search_api, compare_api, documents_api, watches_api, status_api):
         app.include_router(api.router)
-    app.include_router(pages_router(reports))
+    app.include_router(pages_router())
     add_handlers(app)
     _watch(state)
     guarded = ProblemPages(Guard(app, access, state.limits, state.metrics))

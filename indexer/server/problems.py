@@ -150,7 +150,7 @@ async def _of_validation(request: Request, error: Exception) -> JSONResponse:
         if not place and first["type"] != "value_error":
             return problem_response(422, "the body must be a JSON object")
     if first["type"] == "extra_forbidden":
-        return problem_response(422, f"{place} is no field of this request: see /docs for those that there are")
+        return problem_response(422, f"{place} is no field of this request: see /openapi.json for those that there are")
     known = _SENTENCES.get(first["type"])
     sentence = str(first["msg"]) if known is None else known.format_map(first.get("ctx", {}))
     return problem_response(422, f"{place}: {sentence}" if place else sentence)

@@ -120,8 +120,6 @@ class ServeOptions:
     """Web origins whose pages may use the server."""
     open_paths: Sequence[str] = ()
     """Paths that need no token."""
-    reports: Path | None = None
-    """The directory of files that `evaluate` wrote, for the page of measurements."""
     processes: int = 1
     """Processes that answer requests: for most of a search, one interpreter uses one core."""
     root_path: str = ""
@@ -141,8 +139,6 @@ def run_server(options: ServeOptions, started: Callable[[str], None] = lambda _:
     access, prefix = access_of(options), prefix_of(options.root_path)
     for proxy in options.proxies:
         _check_proxy(proxy)
-    if options.reports is not None and not options.reports.is_dir():
-        raise UsageError(f"{options.reports} is no directory: name that of the files which `evaluate` wrote")
     with _bound(options) as listener:
         host, port = listener.getsockname()[:2]
         url = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
@@ -175,7 +171,7 @@ class ApplicationFactory:
         collections = served_collections(options.places, limits)
         state = ServerState(collections, Workers(limits), limits, Metrics(), options.read_only)
         _allow_many_connections()
-        return application(state, self.access, options.reports, self.prefix)
+        return application(state, self.access, self.prefix)
 
 
 def _config(app: ASGIApp | ApplicationFactory, options: ServeOptions) -> uvicorn.Config:

@@ -163,7 +163,7 @@ class ServedCollection:
     def __init__(self, name: str, directory: Path, limits: Limits) -> None:
         self.name, self.directory = name, directory
         self._store, _, self._embedding = open_collection(directory)
-        self._rankings, self._listeners = limits.rankings, list[Callable[[], None]]()
+        self._rankings = limits.rankings
         self._states = Follower(ServedState, self._store, directory, lambda: self._embedding, self._opened)
         self._states.refresh()
         self._changed, self._closed = Event(), Event()

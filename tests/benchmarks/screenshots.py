@@ -94,10 +94,9 @@ def _visited(page: Page, url: str, query: str) -> Iterator[str]:
     page.fill("#key", page.locator(".hit .facts code").last.inner_text())
     page.click(".why button")
     yield "why-not"
-    for name, path in (("thread", "/thread"), ("measurements", "/measurements"), ("api", "/docs")):
-        page.goto(urljoin(url, path))
-        yield name
     page.goto(urljoin(url, "/"))
+    page.click("text=A whole thread as the query")
+    yield "thread"
     page.click("nav >> text=Near duplicates")
     page.fill("#within", "0.6")
     page.click("text=Find groups")

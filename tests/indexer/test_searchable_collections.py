@@ -95,7 +95,7 @@ def _documents() -> list[Document]:
 
 
 @pytest.fixture(scope="module")
-def given(factory: CollectionFactory, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Searchables]:
+def given(factory: CollectionFactory) -> Iterator[Searchables]:
     """Search documents with given vectors."""
     with ExitStack() as opened:
         patch = opened.enter_context(pytest.MonkeyPatch.context())
@@ -105,7 +105,7 @@ def given(factory: CollectionFactory, tmp_path_factory: pytest.TempPathFactory) 
         for each in (collection, shards):
             each.index(_documents())
         places = {"one": collection.path, "shards": shards.path}
-        server = opened.enter_context(pages_server(places, tmp_path_factory.mktemp("reports")))
+        server = opened.enter_context(pages_server(places))
         remote, remote_shards = (RemoteCollection(server.url, name, None) for name in places)
         yield Searchables(collection, shards, remote, remote_shards, server)
 
@@ -237,14 +237,12 @@ def test_bad_options_are_the_same_error(options: dict[str, Any], given: Searchab
             one.search(QUERY, **{"vector": VECTOR, "depth": 12, **options})
 
 
-def test_a_vector_without_effect_is_the_same_error(
-    factory: CollectionFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_vector_without_effect_is_the_same_error(factory: CollectionFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     keep_local(monkeypatch)
     with factory.empty() as collection, created(factory) as shards:
         for each in (collection, shards):
             each.index(_documents())
-        with pages_server({"one": collection.path, "shards": shards.path}, tmp_path) as server:
+        with pages_server({"one": collection.path, "shards": shards.path}) as server:
             remotes = [RemoteCollection(server.url, name, None) for name in ("one", "shards")]
             every: tuple[Any, ...] = (collection, shards, *remotes)
             for one in every:

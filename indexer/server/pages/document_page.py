@@ -1,25 +1,27 @@
-"""A whole document: its posts with the words of a query marked, and the flows between query and document."""
+"""A whole document: its posts with the words of a query marked, the flows between both, and why it is a hit or not."""
 
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import accumulate
+from math import isfinite
 from statistics import fmean
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from moverank.indexer.documents import Document, Part
-from moverank.indexer.errors import IndexerError
+from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.formatters.document_lines import explanation_words
 from moverank.indexer.formatters.flow_diagram import STEPS, cost_limits, cost_step, flow_diagram
 from moverank.indexer.formatters.marking import marked
-from moverank.indexer.formatters.sentences import shares
+from moverank.indexer.formatters.sentences import BETTER, exclusion, shares
 from moverank.indexer.ranked_texts import StoredKey
 from moverank.indexer.ranking_spec import resolve
 from moverank.indexer.search.occurrences import highlights_between
 from moverank.indexer.server.pages.rendering import PageValues, error_page, page_about
 from moverank.indexer.server.pages.search_page import (
+    PROOF,
     cut_title,
     metadata_values,
     near_words,
@@ -33,7 +35,7 @@ from moverank.indexer.server.search_api import ThisServer
 from moverank.indexer.server.served import State
 from moverank.indexer.server.state import ServerState, collection_of
 from moverank.indexer.server.workers import Task
-from moverank.rerank.distance.explain import Explanation
+from moverank.rerank.distance.explain import Explanation, WhyNot
 from moverank.rerank.errors import NoKnownWords, OutOfTime
 from moverank.rerank.ranking import Highlight
 
@@ -46,7 +48,7 @@ _MOST_SOURCES, _MOST_TARGETS = 500, 4000  # words that are compared to find the 
 
 @router.get("/{name}/view/{key:key}")
 @router.get("/{name}/view")
-async def document_page(state: ThisServer, request: Request, name: str, key: str) -> HTMLResponse:
+async def document_page(state: ThisServer, request: Request, name: str, key: str = "") -> HTMLResponse:
     """Show a document, compared with the query of the URL, if there is one."""
     form = TypedForm.of(request.query_params.multi_items())
     return await _document_page(state, request, name, key, form)
@@ -54,18 +56,21 @@ async def document_page(state: ThisServer, request: Request, name: str, key: str
 
 @router.post("/{name}/view/{key:key}")
 @router.post("/{name}/view")
-async def compared_document_page(state: ThisServer, request: Request, name: str, key: str) -> HTMLResponse:
+async def compared_document_page(state: ThisServer, request: Request, name: str, key: str = "") -> HTMLResponse:
     """Show a document, compared with a thread that was typed."""
-    return await _document_page(state, request, name, key, await posted_form(request))
+    form = await posted_form(request)
+    return await _document_page(state, request, name, key or form.one("key").strip(), form)
 
 
 async def _document_page(state: ServerState, request: Request, name: str, key: str, form: TypedForm) -> HTMLResponse:
     values: PageValues = {"page": "document", "form": form, "key": key, "name": name, "found": None}
     try:
         served = collection_of(request, name)
+        if not key:
+            raise UsageError("type the key of the document: hits show theirs below the title")
         if form.query:
             check_length(form.query, state.limits)
-        options = SearchParameters(rank=form.rank)
+        options, limits = SearchParameters(rank=form.rank), form.options()
         similar = form.one("similar")
         compared = bool(form.query or similar)
 
@@ -83,11 +88,44 @@ async def _document_page(state: ServerState, request: Request, name: str, key: s
                     reason = str(error)
                 highlights = _highlights(query, shown, options.rank, view)
             flows = _flows(explanation, _typical_cost(explanation, view)) if explanation else None
-            return _shown(document, shown, highlights) | {"flows": flows, "reason": reason, "compared": compared}
+            why = None
+            if form.query and form.one("why"):
+                why = _why(view.searcher.why_not(query, key, limits.resolved(state.limits, task)), form.rank, view)
+            compared_by = {"flows": flows, "reason": reason, "compared": compared, "why": why}
+            return _shown(document, shown, highlights) | compared_by
 
         return await page_about(request, served, "document.html", values, work)
     except (HttpProblem, IndexerError) as error:
         return error_page(request, "document.html", values, error)
+
+
+_BOUNDS = {
+    "wcd": "distance of the centroids (WCD)",
+    "rwmd_document": "RWMD, side of the document",
+    "rwmd_query": "RWMD, side of the query",
+    "rwmd": "RWMD, larger side",
+    "dual": "dual bound",
+    "sinkhorn": "Sinkhorn's lower bound",
+}
+
+
+def _why(why: WhyNot, rank: str | None, view: State) -> PageValues:
+    """Return the reason why a document is a hit, or not, as a page shows it, with the bounds of its distance."""
+    ranking = resolve(rank, None, view.settings.ranking)
+    measure = "distance" if ranking.plain else "total"
+    rows = [*((_BOUNDS.get(name, name), value) for name, value in why.bounds.items()), ("exact value", why.distance)]
+    limit = why.kth if isfinite(why.kth) else None
+    return {
+        "hit": why.stage == "hit",
+        "k": why.k,
+        "kth": None if limit is None else number_or_dash(limit),
+        "distance": number_or_dash(why.distance),
+        "reason": exclusion(why, PROOF),
+        "rows": [(name, number_or_dash(value), limit is not None and value > limit) for name, value in rows],
+        "measure": measure,
+        "better": BETTER[measure],
+        "ranked_by": str(ranking),
+    }
 
 
 def _typical_cost(explanation: Explanation, view: State) -> float | None:

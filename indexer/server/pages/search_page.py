@@ -1,4 +1,7 @@
-"""The main page: a search and its hits."""
+"""The main page: a search and its hits. The query is a text, or a whole thread that is typed or pasted.
+
+A posted thread leads to an address that contains it, compressed, unless it is too long for that.
+"""
 
 import re
 from collections.abc import Iterable
@@ -8,16 +11,16 @@ from math import isnan
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from moverank.indexer.documents import Document, Metadata, values_by_field
-from moverank.indexer.errors import IndexerError
+from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.formatters.document_lines import ranking_words
 from moverank.indexer.formatters.marking import Segments, is_same, marked, note, of_part, words_of
 from moverank.indexer.formatters.sentences import BETTER, Share, legend, ranking_value, shares, verdict, work_done
 from moverank.indexer.options import SHOWN
 from moverank.indexer.server.pages.rendering import PageValues, Work, error_page, page_about, rendered
-from moverank.indexer.server.pages.typed_form import TypedForm
+from moverank.indexer.server.pages.typed_form import TypedForm, posted_form
 from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.requests import check_length
 from moverank.indexer.server.search_api import ThisServer, count_work
@@ -108,6 +111,8 @@ def number_or_dash(value: float) -> str:
 
 router = APIRouter()
 
+_COMMENTS, _MOST_COMMENTS = 2, 100
+_LONGEST_LINK = 8000  # characters that servers and proxies accept
 _EXAMPLES, _TRIED, _EXAMPLE_WORDS, _LONGEST_BEGINNING = 4, 3, 10, 2000
 _SIGNATURE = re.compile(r"^\s*[\w.]+\(.*?\)(?=\s*(?:->|\n|[A-Z]))(\s*->\s*[\w.\[\]| ]+?(?=\s[A-Z]|\n|$))?[\s:.-]*")
 """The signature of a function in front of its description."""
@@ -138,7 +143,7 @@ def rankings_of(served: Served) -> list[tuple[str, str]]:
 async def search_page(request: Request, state: ThisServer) -> HTMLResponse:
     """Show the form, and the hits of the typed query, or of the stored document `similar`."""
     form = TypedForm.of(request.query_params.multi_items())
-    values: PageValues = {"page": "search", "form": form, "rankings": RANKINGS, "found": None, "examples": []}
+    values = _values(form)
     try:
         served = chosen_collection(state, form)
         values |= {"name": served.name, "rankings": rankings_of(served)}
@@ -147,6 +152,35 @@ async def search_page(request: Request, state: ThisServer) -> HTMLResponse:
         return await page_about(request, served, "search.html", values, search_of_form(state, form))
     except (HttpProblem, IndexerError) as error:
         return error_page(request, "search.html", values, error)
+
+
+@router.post("/")
+async def posted_search_page(request: Request, state: ThisServer) -> Response:
+    """Show the hits of the typed thread, or one more field for an answer."""
+    values = _values(TypedForm())
+    try:
+        form = await posted_form(request)
+        values = _values(form)
+        served = chosen_collection(state, form)
+        values |= {"name": served.name, "rankings": rankings_of(served)}
+        if form.one("more"):
+            values["comments"].append("")
+            return rendered(request, "search.html", values)
+        if not form.thread:
+            raise UsageError("type or paste a thread: a title, the opening post or a comment")
+        link = form.link("/", collection=served.name)
+        if form.packed and len(link) <= _LONGEST_LINK:
+            return RedirectResponse(f"{link}#results", 303)
+        return await page_about(request, served, "search.html", values, search_of_form(state, form))
+    except (HttpProblem, IndexerError) as error:
+        return error_page(request, "search.html", values, error)
+
+
+def _values(form: TypedForm) -> PageValues:
+    comments = form.every("comment")[:_MOST_COMMENTS]
+    comments += [""] * max(0, _COMMENTS - len(comments))
+    shown = {"page": "search", "form": form, "rankings": RANKINGS, "comments": comments}
+    return shown | {"found": None, "examples": []}
 
 
 async def _examples(request: Request, state: ServerState, served: Served) -> list[str]:

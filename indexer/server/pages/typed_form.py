@@ -75,8 +75,8 @@ class TypedForm:
 
     @property
     def query(self) -> Document | None:
-        """Return the thread or the text to search for, None if nothing was typed."""
-        return self.thread or (Document("", parts=(Part(self.one("q")),)) if self.one("q") else None)
+        """Return the text or the thread to search for, None if nothing was typed."""
+        return Document("", parts=(Part(self.one("q")),)) if self.one("q") else self.thread
 
     @property
     def chosen(self) -> bool:

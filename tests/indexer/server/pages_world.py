@@ -50,14 +50,6 @@ THREADS = [
     thread(IMAGE, f"{SCRIPT} wine", f"{IMAGE} cheese", f"</mark></p>{SCRIPT} bread", label=IMAGE, note=SCRIPT),
 ]
 
-REPORT = {
-    "table": "retrieval",
-    "rows": [{"method": "wmd", "map": 0.25, "p": 0.5}, {"method": SCRIPT, "map": 0.5, "p": None}],
-    "documents": 1234,
-    "clean": False,
-    "notes": [f"{IMAGE} is no method"],
-}
-
 
 @dataclass(frozen=True)
 class Reply:
@@ -75,10 +67,9 @@ class Reply:
 
 @dataclass(frozen=True)
 class PagesServer:
-    """A running server: its address, and the directory of the reports."""
+    """A running server at an address."""
 
     url: str
-    reports: Path
 
     def get(self, path: str, **fields: Any) -> Reply:
         """Return the answer to a GET with some fields."""
@@ -125,17 +116,16 @@ def make_forum(directory: Path, threads: Sequence[Document] = THREADS) -> Path:
 @contextmanager
 def pages_server(
     places: Mapping[str, Path],
-    reports: Path,
     limits: Limits | None = None,
     root_path: str = "",
     *,
     read_only: bool = False,
 ) -> Iterator[PagesServer]:
-    """Serve collections and reports during the block."""
+    """Serve collections during the block."""
     limits = limits or Limits()
     state = ServerState(served_collections(dict(places), limits), Workers(limits), limits, Metrics(), read_only)
     config = uvicorn.Config(
-        application(state, Access(), reports, root_path), port=0, log_level="error", access_log=False, ws="none"
+        application(state, Access(), root_path), port=0, log_level="error", access_log=False, ws="none"
     )
     server = uvicorn.Server(config)
     runner = threading.Thread(target=server.run, name="pages")
@@ -144,19 +134,7 @@ def pages_server(
         while not server.started and runner.is_alive():
             runner.join(0.01)
         port = server.servers[0].sockets[0].getsockname()[1]
-        yield PagesServer(f"http://localhost:{port}", reports)
+        yield PagesServer(f"http://localhost:{port}")
     finally:
         server.should_exit = True
         runner.join()
-
-
-def make_reports(directory: Path) -> Path:
-    """Write reports as `evaluate` does, and files that are none."""
-    directory.mkdir()
-    (directory / "threads.json").write_text(json.dumps(REPORT) + "\n")
-    (directory / "two.jsonl").write_text(2 * (json.dumps(REPORT) + "\n"))
-    (directory / "table.csv").write_text("method,map\nwmd,0.125\nbm25,\n")
-    (directory / "broken.json").write_text("{")
-    (directory / "other.json").write_text("[1]")
-    (directory / "notes.txt").write_text("secret")
-    return directory

@@ -59,7 +59,7 @@ def _requests(rank: str) -> list[tuple[str, Any]]:
         ("/v1/rerank", {"query": "dog", "documents": ["cat wine", "bird"], "rank": rank}),
         (f"/?q=dog&rank={q}", None),
         (f"{here}/view/t1?q=dog&rank={q}", None),
-        (f"{here}/why?q=dog&key=t1&rank={q}", None),
+        (f"{here}/view?q=dog&key=t1&why=1&rank={q}", None),
     ]
 
 

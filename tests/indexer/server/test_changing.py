@@ -83,7 +83,7 @@ def test_a_change_that_is_not_searched_in_time_is_reported_as_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("moverank.indexer.server.served_collection.ServedCollection.refresh", lambda _: None)
-    with pages_server({"pets": make_collection(tmp_path)}, tmp_path, Limits(seconds=1)) as server:
+    with pages_server({"pets": make_collection(tmp_path)}, Limits(seconds=1)) as server:
         path = f"{server.url}/collections/pets/documents/t2?wait=true"
         with pytest.raises(HTTPError) as caught, urlopen(Request(path, method="DELETE"), timeout=HUNG):  # noqa: S310
             pass

@@ -92,7 +92,7 @@ def test_no_document_is_read_beyond_the_limit_of_characters() -> None:
 
 def test_a_key_may_not_be_the_index_of_a_text(tmp_path: Path) -> None:
     place = make_forum(tmp_path, [thread("0", "Pets", "The dog and the cat.")])
-    with pages_server({"forum": place}, tmp_path) as pages:
+    with pages_server({"forum": place}) as pages:
         problem = pages.api("/collections/forum/compare", {"claim": CLAIM, "sources": ["dog"], "keys": ["0"]})
     assert problem["status"] == 422
     assert "2 sources have the key '0'" in problem["detail"]
@@ -106,7 +106,7 @@ def test_comparisons_count_no_document_frequencies(tmp_path: Path, monkeypatch: 
     place = make_forum(tmp_path)
     assert compare(CLAIM, SOURCES, place).covered > 0
     form = {"claim": CLAIM, "source": "the late bus"}
-    with pages_server({"forum": place}, tmp_path) as pages:
+    with pages_server({"forum": place}) as pages:
         assert pages.api("/collections/forum/compare", {"claim": CLAIM, "keys": ["t1", "t2"]})["covered"] > 0
         assert pages.api("/collections/forum/changes", {"old": CLAIM, "new": "the late bus"})["carried"] > 0
         for versions in ({}, {"versions": "1"}):

@@ -197,7 +197,7 @@ def test_flows_and_texts_of_many_hits_are_refused(tmp_path: Path) -> None:
     assert running.stop() == 0
 
 
-@pytest.mark.parametrize("path", ["/collections/docs/view/documents", "/thread/documents", "/rerank/documents"])
+@pytest.mark.parametrize("path", ["/collections/docs/view/documents", "/compare/documents", "/rerank/documents"])
 def test_no_body_has_the_limit_of_uploads_but_theirs(large: RunningServer, path: str) -> None:
     body = repeat(b"q=" + b"a" * 2**20, 60)
     reply, memory = grown(large, lambda: large.send(path, body))

@@ -33,7 +33,6 @@ from tests.indexer.server.pages_world import (
     WORDS,
     PagesServer,
     make_forum,
-    make_reports,
     pages_server,
     thread,
 )
@@ -50,9 +49,8 @@ def forum(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def pages(forum: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PagesServer]:
-    reports = make_reports(tmp_path_factory.mktemp("pages") / "reports")
-    with pages_server({"forum": forum}, reports) as server:
+def pages(forum: Path) -> Iterator[PagesServer]:
+    with pages_server({"forum": forum}) as server:
         yield server
 
 
@@ -188,7 +186,7 @@ def test_numbers_are_named_and_say_which_way_is_better(pages: PagesServer) -> No
         assert numbers == sorted(numbers, reverse=name == "score")
         if name != "score":
             assert ways[name] in Checked(pages.get(f"{VIEW}t1", q=QUERY, rank=rank).text).text
-            why = Checked(pages.get("/collections/forum/why", q=QUERY, key="t4", k=1, rank=rank).text).text
+            why = Checked(pages.get(f"{VIEW}t4", q=QUERY, why=1, k=1, rank=rank).text).text
             assert f"The {name} of hit 1 is" in why
             assert ways[name] in why
 
@@ -196,7 +194,7 @@ def test_numbers_are_named_and_say_which_way_is_better(pages: PagesServer) -> No
 def test_long_titles_are_cut_and_are_on_the_page(tmp_path: Path) -> None:
     title = "plug " * 60 + "end"
     long = [thread("long", title, "plug"), thread("twin", title, "plug"), thread("short", "Plug", "plug")]
-    with pages_server({"forum": make_forum(tmp_path, long)}, tmp_path) as server:
+    with pages_server({"forum": make_forum(tmp_path, long)}) as server:
         hits = server.get("/", q="plug").text
         document = server.get(f"{VIEW}long", q="plug").text
         groups = server.get("/duplicates", within="9").text
@@ -239,13 +237,13 @@ def test_filters_are_one_on_a_line(pages: PagesServer) -> None:
     ],
 )
 def test_a_mistake_is_a_sentence_and_nothing_typed_is_lost(
-    fields: dict[str, str], status: int, sentence: str, forum: Path, tmp_path: Path
+    fields: dict[str, str], status: int, sentence: str, forum: Path
 ) -> None:
-    with pages_server({"forum": forum}, tmp_path) as server:
+    with pages_server({"forum": forum}) as server:
         server_limit = 60_000  # of the address; longer queries are posted
         typed = {"q": QUERY, "where": "year=2019"} | fields
         if len(typed["q"]) > server_limit:
-            reply = server.post("/thread", {"title": "t", "body": typed["q"]})
+            reply = server.post("/", {"title": "t", "body": typed["q"]})
         else:
             reply = server.get("/", **typed)
     assert reply.status == status
@@ -303,14 +301,9 @@ def test_keys_of_any_characters_have_a_page(pages: PagesServer) -> None:
     [
         (f"{VIEW}nothing", "The collection has no document with the key 'nothing'."),
         ("/collections/none/view/t1", "There is no collection 'none': choose forum."),
-        ("/collections/none/why?q=cat&key=t1", "There is no collection 'none': choose forum."),
-        ("/thread?collection=none", "There is no collection 'none': choose forum."),
+        ("/collections/none/view?q=cat&key=t1&why=1", "There is no collection 'none': choose forum."),
+        ("/?collection=none", "There is no collection 'none': choose forum."),
         ("/duplicates?collection=none", "There is no collection 'none': choose forum."),
-        (
-            "/measurements?file=..%2Fforum%2Fvectors.txt",
-            "There is no file '../forum/vectors.txt' among the measurements.",
-        ),
-        ("/measurements?file=notes.txt", "There is no file 'notes.txt' among the measurements."),
     ],
 )
 def test_what_is_not_there_is_a_page_too(pages: PagesServer, path: str, sentence: str) -> None:
@@ -323,7 +316,7 @@ def test_why_not_shows_the_bounds_of_the_api(pages: PagesServer) -> None:
     for key, options in (("t2", {"k": 1}), ("t1", {"k": 1}), ("t4", {"k": 50}), ("t4", {"k": 1, "rank": "wmd+bm25"})):
         asked = {"query": QUERY, "key": key} | options
         why = pages.api("/collections/forum/why-not", asked)["why_not"]
-        text = Checked(pages.get("/collections/forum/why", q=QUERY, key=key, **options).text).text
+        text = Checked(pages.get("/collections/forum/view", q=QUERY, key=key, why=1, **options).text).text
         assert ("It is a hit" in text) == (why["stage"] == "hit")
         assert all(f"{bound:.4f}" in text for bound in why["bounds"].values())
         assert f"{why['distance']:.4f}" in text
@@ -336,14 +329,13 @@ def test_why_not_shows_the_bounds_of_the_api(pages: PagesServer) -> None:
     ("fields", "status", "sentence"),
     [
         ({"q": "plug"}, 422, "Type the key of the document"),
-        ({"key": "t1"}, 422, "Type what to search for"),
         ({"q": "plug", "key": "none"}, 404, "The collection has no document with the key 'none'."),
         ({"q": "plug", "key": "odd"}, 422, "no word with a vector"),
         ({"q": "plug", "key": "t1", "rank": "bm25"}, 422, "Only a distance has bounds"),
     ],
 )
 def test_why_not_says_what_is_missing(pages: PagesServer, fields: dict[str, str], status: int, sentence: str) -> None:
-    reply = pages.get("/collections/forum/why", **fields)
+    reply = pages.get("/collections/forum/view", why=1, **fields)
     assert reply.status == status
     assert sentence in Checked(reply.text).text
 
@@ -362,7 +354,7 @@ def test_a_thread_is_the_query(pages: PagesServer) -> None:
     comments = [{"text": text} for text in thread["comment"]]
     record = {"title": "Train", "body": "It is late.", "comments": comments}
     expected = pages.api("/collections/forum/search", {"query": record, "k": 4})["hits"]
-    reply = pages.post("/thread", thread | {"k": 4})
+    reply = pages.post("/", thread | {"k": 4})
     assert reply.status == 200
     assert keys_of(reply.text) == [hit["key"] for hit in expected]
     text = Checked(reply.text).text
@@ -371,13 +363,13 @@ def test_a_thread_is_the_query(pages: PagesServer) -> None:
     flows = pages.api("/collections/forum/explain", {"query": record, "key": "t2"})
     assert f"Distance {flows['distance']:.4f}" in Checked(pages.post(f"{VIEW}t2", thread).text).text
     why = pages.api("/collections/forum/why-not", {"query": record, "key": "t4", "k": 1})["why_not"]
-    shown = Checked(pages.post("/collections/forum/why", thread | {"key": "t4", "k": 1}).text).text
+    shown = Checked(pages.post("/collections/forum/view", thread | {"key": "t4", "k": 1, "why": "1"}).text).text
     assert f"that of this document is {why['distance']:.4f}" in shown
 
 
 def test_a_pasted_thread_has_an_address(pages: PagesServer) -> None:
     thread = {"title": "Train \N{SNOWMAN}", "body": "It is late.", "comment": ["the bus is early", "wine"], "k": 3}
-    reply = pages.post("/thread", thread)
+    reply = pages.post("/", thread)
     links = [unescape(link) for link in re.findall(r'<a href="([^"]*/view/[^"]*)"', reply.text)]
     assert len(links) == 6  # of each hit one at the title, one in what opens
     assert "formaction" not in reply.text
@@ -397,7 +389,7 @@ def test_a_pasted_thread_has_an_address(pages: PagesServer) -> None:
 
 
 def test_a_thread_that_is_too_long_for_an_address_is_posted(pages: PagesServer) -> None:
-    reply = pages.post("/thread", {"body": LONG, "k": 2})
+    reply = pages.post("/", {"body": LONG, "k": 2})
     assert (reply.status, len(keys_of(reply.text))) == (200, 2)
     assert "This thread is too long for an address" in Checked(reply.text).text
     assert max(map(len, re.findall(r'(?:href|formaction)="([^"]*)"', reply.text))) < 300
@@ -408,19 +400,19 @@ def test_a_thread_that_is_too_long_for_an_address_is_posted(pages: PagesServer) 
 def test_a_thread_with_a_long_filter_is_answered_where_it_was_posted(pages: PagesServer) -> None:
     """The address would have more characters than servers and proxies take, and this one."""
     conditions = "\n".join(f"label!={i}" + "x" * 900 for i in range(90))
-    reply = pages.post("/thread", {"body": "the train is late", "where": conditions, "k": 1})
+    reply = pages.post("/", {"body": "the train is late", "where": conditions, "k": 1})
     assert (reply.status, len(keys_of(reply.text))) == (200, 1)
 
 
 @pytest.mark.parametrize(
     "content", [b"x", b"[", b'["a"]', b"{}", b'[["body", "\\ud800"]]', b'[["body", "' + bytes(3 * 2**20) + b'"]]']
 )
-@pytest.mark.parametrize("path", ["/thread", f"{VIEW}t1", "/collections/forum/why", "/"])
+@pytest.mark.parametrize("path", ["/", f"{VIEW}t1"])
 def test_an_address_with_a_broken_thread_is_refused(pages: PagesServer, path: str, content: bytes) -> None:
     packed = urlsafe_b64encode(zlib.compress(content)).decode()
     for text in (packed, packed[: len(packed) // 2], "%", ""):
         reply = pages.browsed(f"{path}?thread={quote(text)}")
-        assert reply.status == (400 if text else 200 if path != "/collections/forum/why" else 422)
+        assert reply.status == (400 if text else 200)
         if text:
             assert "The thread in the address cannot be read" in Checked(reply.text).text
 
@@ -460,7 +452,7 @@ def test_the_start_page_has_examples_of_the_collection(pages: PagesServer, tmp_p
         thread("b", "", "plug(file, *args) -> int\n\nReplace the socket (which is searched for along the path). Late."),
         thread("c", ""),
     ]
-    with pages_server({"forum": make_forum(tmp_path, untitled)}, tmp_path) as server:
+    with pages_server({"forum": make_forum(tmp_path, untitled)}) as server:
         html = server.get("/").text
         assert "<bdi>The plug of the heater in the house near the</bdi>" in html
         assert "<bdi>Replace the socket</bdi>" in html
@@ -478,13 +470,13 @@ def test_no_near_duplicates_is_a_page_that_says_what_to_do(pages: PagesServer) -
 
 
 def test_a_thread_gets_more_fields_for_answers(pages: PagesServer) -> None:
-    reply = pages.post("/thread", {"title": "Train", "comment": ["a", "b"], "more": "1"})
+    reply = pages.post("/", {"title": "Train", "comment": ["a", "b"], "more": "1"})
     assert reply.text.count('name="comment"') == 3
     assert 'value="Train"' in reply.text
-    assert pages.get("/thread").text.count('name="comment"') == 2
-    empty = pages.post("/thread", {"title": " "})
+    assert pages.get("/").text.count('name="comment"') == 2
+    empty = pages.post("/", {"title": " "})
     assert (empty.status, "Type or paste a thread" in empty.text) == (422, True)
-    broken = pages.post("/thread", b"title=%ff\xff")
+    broken = pages.post("/", b"title=%ff\xff")
     assert (broken.status, "The form cannot be read." in broken.text) == (400, True)
 
 
@@ -515,8 +507,8 @@ def keys_of_group(html: str) -> list[str]:
     return re.findall(r"<code>(t\d)</code>", html)
 
 
-def test_a_comparison_that_takes_too_long_ends(forum: Path, tmp_path: Path) -> None:
-    with pages_server({"forum": forum}, tmp_path, Limits(seconds=1e-4)) as server:
+def test_a_comparison_that_takes_too_long_ends(forum: Path) -> None:
+    with pages_server({"forum": forum}, Limits(seconds=1e-4)) as server:
         replies = [server.get("/duplicates", within="0.1") for _ in range(3)]
     assert {reply.status for reply in replies} <= {503, 504}
     said = ("takes longer", "was over before it began", "was used up before there was an answer")
@@ -525,7 +517,7 @@ def test_a_comparison_that_takes_too_long_ends(forum: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("read_only", [False, True])
 def test_an_unfinished_comparison_leaves_a_file_unless_the_server_is_read_only(
-    forum: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, read_only: bool
+    forum: Path, monkeypatch: pytest.MonkeyPatch, *, read_only: bool
 ) -> None:
     """The time of the first request is over after two documents."""
 
@@ -535,7 +527,7 @@ def test_an_unfinished_comparison_leaves_a_file_unless_the_server_is_read_only(
                 self._task.stop()
             super().__call__(task, done, total, unit)
 
-    with pages_server({"forum": forum}, tmp_path, read_only=read_only) as server:
+    with pages_server({"forum": forum}, read_only=read_only) as server:
         with monkeypatch.context() as patch:
             patch.setattr("moverank.indexer.server.pages.duplicates_page._Clock", Late)
             reply = server.get("/duplicates", within="0.7")
@@ -547,7 +539,7 @@ def test_an_unfinished_comparison_leaves_a_file_unless_the_server_is_read_only(
     assert not list(forum.glob("pairs-*"))
 
 
-def test_a_finished_comparison_is_kept(forum: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_finished_comparison_is_kept(forum: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked, run = list[int](), NearPairs.run
 
     def counted(self: NearPairs, first: int, limit: Limit) -> Iterator[PairsOfRow]:
@@ -555,7 +547,7 @@ def test_a_finished_comparison_is_kept(forum: Path, tmp_path: Path, monkeypatch:
         return run(self, first, limit)
 
     monkeypatch.setattr(NearPairs, "run", counted)
-    with pages_server({"forum": forum}, tmp_path) as server:
+    with pages_server({"forum": forum}) as server:
         replies = [server.get("/duplicates", within=within).text for within in ("3", "3.0", "2", "3")]
         assert len(asked) == 2
         assert keys_of_group(replies[0]) == keys_of_group(replies[3])
@@ -570,7 +562,7 @@ def test_near_duplicates_are_those_of_the_current_settings(tmp_path: Path) -> No
     """By the default ranking words are weighed by idf; a change of settings makes no new revision."""
     texts = ("plug plug plug socket", "plug plug socket socket", "train bus", *(f"plug {word} hot" for word in WORDS))
     path = make_forum(tmp_path, [thread(f"d{number:02}", "", text, "bread") for number, text in enumerate(texts)])
-    with Collection.open(path) as collection, pages_server({"forum": path}, tmp_path) as server:
+    with Collection.open(path) as collection, pages_server({"forum": path}) as server:
         for choices in ({"rank": "auto"}, {"gamma": 5.0}, {"gamma": 0.0}, {"title_weight": 9}, {"weights": "tfidf"}):
             collection.change_settings(**choices)
             found = collection.dedupe(1.5)
@@ -580,42 +572,6 @@ def test_near_duplicates_are_those_of_the_current_settings(tmp_path: Path) -> No
             while missing := [each for each in expected if each not in shown]:
                 assert time.monotonic() < until, (choices, missing)
                 shown = server.get("/duplicates", within="1.5").text
-
-
-def test_measurements_are_tables_with_bars(pages: PagesServer) -> None:
-    html = pages.get("/measurements", file="threads.json", column="p").text
-    text = Checked(html).text
-    for shown in ("Retrieval", "0.2500", "0.5000", "1,234", SCRIPT, f"Note: {IMAGE} is no method."):
-        assert shown in text
-    assert '<option value="p" selected>' in html
-    assert html.count("<rect width=") == 1
-    assert pages.get("/measurements", file="threads.json").text.count("<rect width=") == 2
-    assert pages.get("/measurements", file="two.jsonl").text.count("<table>") == 2
-    assert "0.1250" in Checked(pages.get("/measurements", file="table.csv").text).text
-    for name in ("broken.json", "other.json"):
-        reply = pages.get("/measurements", file=name)
-        assert reply.status == 422
-        assert f"{name[:1].upper()}{name[1:]} is no table that evaluate wrote." in Checked(reply.text).text
-
-
-def test_without_measurements_the_page_says_how_to_make_them(forum: Path, tmp_path: Path) -> None:
-    with pages_server({"forum": forum}, tmp_path / "none") as server:
-        reply = server.get("/measurements")
-    assert reply.status == 200
-    assert "There are none yet" in Checked(reply.text).text
-
-
-def test_the_api_page_lists_every_endpoint(pages: PagesServer) -> None:
-    document = pages.get("/openapi.json").json
-    assert not [path for path in document["paths"] if "view" in path or path == "/"]
-    reply = pages.get("/docs")
-    shown = re.findall(r'<span class="method">(\w+)</span> <code>(.*?)</code>', reply.text)
-    operations = {(method.upper(), path) for path, some in document["paths"].items() for method in some}
-    assert set(shown) == operations
-    text = Checked(reply.text).text
-    assert "application/x-ndjson" in text
-    for name in ("top_n", "return_documents", "raw_scores", "max_distance", "gamma"):
-        assert name in text
 
 
 def test_static_files_may_be_kept(pages: PagesServer) -> None:
@@ -640,11 +596,10 @@ def test_texts_are_never_markup(pages: PagesServer) -> None:
         f"/?q={quote(IMAGE)}+wine&rank={quote(SCRIPT)}",
         f"/?similar={key}",
         f"{VIEW}{key}?q={quote(SCRIPT)}+wine",
-        f"/collections/forum/why?q={quote(SCRIPT)}+wine&key={key}&k=1",
+        f"/collections/forum/view?q={quote(SCRIPT)}+wine&key={key}&k=1&why=1",
         f"/collections/{quote(SCRIPT, safe='')}/view/{key}",
         f"/duplicates?within={quote(IMAGE)}",
         "/duplicates?within=9",
-        f"/measurements?file={quote(IMAGE)}",
         "/?q=wine+bread",
     ):
         reply = pages.get(path)
@@ -652,14 +607,14 @@ def test_texts_are_never_markup(pages: PagesServer) -> None:
         assert "<img" not in reply.text
         Checked(reply.text)
     assert escape(SCRIPT, quote=False) in unescape_quotes(pages.get("/?q=wine+bread").text)
-    posted = pages.post("/thread", {"title": SCRIPT, "body": f"</textarea>{IMAGE} wine", "comment": SCRIPT})
+    posted = pages.post("/", {"title": SCRIPT, "body": f"</textarea>{IMAGE} wine", "comment": SCRIPT})
     assert posted.status == 200
     Checked(posted.text)
 
 
 @pytest.mark.parametrize(("k", "words", "status"), [(10, 130_000, 413), (1000, 2000, 413), (10, 2000, 200)])
 def test_links_do_not_repeat_a_long_query_without_end(pages: PagesServer, k: int, words: int, status: int) -> None:
-    reply = pages.post("/thread?collection=forum", {"title": "plug", "q": "plug " * words, "k": k})
+    reply = pages.post("/?collection=forum", {"title": "plug", "q": "plug " * words, "k": k})
     assert reply.status == status
     assert ("ask for fewer hits, or paste the text as a thread" in reply.text) == (status == 413)
 

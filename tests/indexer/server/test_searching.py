@@ -161,7 +161,7 @@ def test_documents_are_listed_and_shown(call: Call, pets: Path, server: RunningS
             "/collections/pets/search",
             {"query": "dog", "kk": 1},
             422,
-            "kk is no field of this request: see /docs for those that there are",
+            "kk is no field of this request: see /openapi.json for those that there are",
         ),
         ("/collections/pets/search", {"query": "xyzzy"}, 422, "has no word that the collection has a vector for"),
         ("/collections/pets/search", {"query": {"id": 1}}, 422, "a query needs the form"),

@@ -11,7 +11,7 @@ import pytest
 
 from moverank.indexer.shards.cluster import Cluster
 from moverank.indexer.shards.cluster_file import ClusterFile, new_shards
-from tests.indexer.server.pages_world import make_reports, pages_server
+from tests.indexer.server.pages_world import pages_server
 from tests.indexer.shards.local_shards import LocalShards
 from tests.indexer.world import CollectionFactory, random_documents
 from tests.waiting import HUNG, wait_until
@@ -26,7 +26,7 @@ def ask(tmp_path: Path, factory: CollectionFactory, monkeypatch: pytest.MonkeyPa
     path = tmp_path / "forum.toml"
     with Cluster.create(ClusterFile(path, new_shards(path, 3, [])), factory.settings()) as cluster:
         cluster.index(random_documents(30, seed=4))
-    with pages_server({"forum": path}, make_reports(tmp_path / "reports")) as server:
+    with pages_server({"forum": path}) as server:
         address = urlsplit(server.url).netloc
 
         def send(method: str, target: str, body: object = None) -> tuple[int, Any]:

@@ -95,7 +95,7 @@ def test_watches_are_listed_by_pages(tmp_path: Path) -> None:
     with Collection.open(directory) as pets:
         for name in names:
             pets.watch(name, "dog " * 10, 1)
-    with pages_server({"pets": directory}, tmp_path) as pages:
+    with pages_server({"pets": directory}) as pages:
 
         def listed(parameters: str) -> tuple[int, Any]:
             with closing(HTTPConnection(pages.url.removeprefix("http://"))) as connection:
