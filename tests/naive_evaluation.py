@@ -5,8 +5,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
 
-from tests.naive import cosine
-
 
 def average_precision(ranked: Sequence[str], grades: Mapping[str, int]) -> float:
     """Return the mean precision at each relevant document."""
@@ -54,19 +52,3 @@ def mutual_proximity(distances: Sequence[Sequence[float]], x: int, y: int) -> fl
     others = [j for j in range(len(distances)) if j != x]
     farther = [j for j in others if j != y and distances[x][j] > distances[x][y] and distances[y][j] > distances[x][y]]
     return len(farther) / len(others)
-
-
-def duplicate_groups(bags: Sequence[Mapping[int, int]], near: float) -> list[int]:
-    """Merge the groups of bags with a cosine of at least `near` until nothing changes."""
-    words = sorted({word for bag in bags for word in bag})
-    rows = [[bag.get(word, 0) for word in words] for bag in bags]
-    group = list(range(len(bags)))
-    changed = True
-    while changed:
-        changed = False
-        for i, one in enumerate(rows):
-            for j, other in enumerate(rows):
-                if cosine(one, other) >= near - 1e-9 and group[i] != group[j]:
-                    group[i] = group[j] = min(group[i], group[j])
-                    changed = True
-    return group

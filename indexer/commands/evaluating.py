@@ -98,7 +98,7 @@ class ComparisonChoices(MethodChoices):
             metavar="NAME", help="Test the other rows against this one. [default: bm25 with stems, or else the first]"
         ),
     ] = None
-    clean: Annotated[bool, typer.Option("--clean", help="Exclude exact and near duplicates.")] = False
+    clean: Annotated[bool, typer.Option("--clean", help="Exclude documents with the words of an earlier one.")] = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ def evaluate_retrieval(
     BM25 with stems, or else BM25, or else the first. `cutoff`: number of documents that are ranked for a query, None:
     all. `prefix`: the prefix of the keys, from `index --prefix`, which the files lack. `files`: files to write besides
     the table. `without_self`: leave the document with a query's key out of its results; always done if documents are
-    the queries. `clean`: leave out near duplicates. `proximity`: add a row with this mutual proximity for every method.
+    the queries. `clean`: leave out duplicates. `proximity`: add a row with this mutual proximity for every method.
     `folds`, and `train`, the name of a file: see `RetrievalTask`. `progress`: called after each step.
 
     Raises ReadError, UsageError, EvaluationError, CollectionError.
@@ -123,7 +123,7 @@ def evaluate_knn(
 
     `index`: the collection. `methods`: the rows, by default the usual ones. `split`: predefined by the documents' field
     `split`, or `times` random splits, 70/30, drawn by `seed`; by default predefined if any document has the field. `k`:
-    number of neighbours that vote, by default chosen for each split. `clean`: leave out near duplicates. `proximity`:
+    number of neighbours that vote, by default chosen for each split. `clean`: leave out duplicates. `proximity`:
     add a row with this mutual proximity for every method. `reference`: the row that the others are tested against, by
     default as in `evaluate_retrieval`. `predictions`: a CSV file to write. `progress`: called after each step.
 

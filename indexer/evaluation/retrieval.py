@@ -96,7 +96,7 @@ class RetrievalTask:
     measures: Sequence[str]
     """The names of the measures."""
     clean: bool = False
-    """Leave out near duplicates."""
+    """Leave out duplicates."""
     reference: str | None = None
     """The label of the method that the others are tested against; None: BM25 if it is a row, with stems rather than
     without, else the first row."""
@@ -234,7 +234,7 @@ def _figures(method: Method, run: Mapping[str, Sequence[str]], task: RetrievalTa
 
 
 def _without_duplicates(trial: Trial, task: RetrievalTask, duplicates: Duplicates) -> tuple[Trial, RetrievalTask]:
-    """Leave out every document that is a near duplicate of an earlier one."""
+    """Leave out every document that repeats an earlier one."""
     rows = duplicates.unique_rows
     new_row = np.full(len(trial.pool), -1, np.int64)
     new_row[rows] = np.arange(len(rows))

@@ -79,14 +79,6 @@ def clusters(run: str) -> list[str]:
     return _cluster().findall(run)
 
 
-def bigrams(run: str) -> list[str]:
-    """Return the overlapping pairs of clusters of `run`, for scorers that count words and pairs; none for one cluster.
-
-    In Han, kana and Hangul a cluster is a character.
-    """
-    return [first + second for first, second in pairwise(clusters(run))]
-
-
 class Segmenter(Protocol):
     """Splits a run into words."""
 

@@ -61,6 +61,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -78,7 +79,7 @@ from moverank.rerank.words.segmentation import (
     IcuSegmenter,
     Segmenter,
     VocabularySegmenter,
-    bigrams,
+    clusters,
     frequent_parts,
     runs,
 )
@@ -96,6 +97,11 @@ Way = Callable[[str], list[str]]
 """Returns the terms of a text."""
 
 tokens = Tokenizer().words
+
+
+def bigrams(run: str) -> list[str]:
+    """Return the overlapping pairs of clusters of a run; none for one cluster."""
+    return [first + second for first, second in pairwise(clusters(run))]
 
 
 def of_runs(segmenter: Segmenter | None, *, pairs: bool) -> Way:

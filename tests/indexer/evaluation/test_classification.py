@@ -166,7 +166,7 @@ def test_duplicates_can_be_left_out(indexed: Collection, labelled: list[Document
     clean = evaluate_knn(indexed.path, methods=["bow"], k=1, clean=True)
     assert int(table.facts["duplicates"]) >= 1
     assert clean.facts["duplicates"] == 0
-    assert clean.facts["documents"] == table.facts["documents"] - table.facts["near_duplicates"]
+    assert clean.facts["documents"] == table.facts["documents"] - table.facts["duplicates"]
 
 
 def test_documents_without_labels_or_splits_are_refused(make_collection: MakeCollection) -> None:

@@ -14,7 +14,6 @@ from moverank.rerank.words.segmentation import (
     IcuSegmenter,
     Segmenter,
     VocabularySegmenter,
-    bigrams,
     clusters,
     frequent_parts,
     runs,
@@ -247,17 +246,3 @@ def test_a_vocabulary_has_the_first_words_of_its_script(monkeypatch: pytest.Monk
     assert vocabulary_of(["the"], "km", fewest=0) == ""
     monkeypatch.setattr(segmentation, "MOST_WORDS", 2)
     assert vocabulary_of(words, "zh", fewest=0) == "中国 人"
-
-
-@pytest.mark.parametrize(
-    ("run", "pairs"),
-    [
-        ("中", []),
-        ("中国人", ["中国", "国人"]),
-        ("한국어", ["한국", "국어"]),
-        ("น้ำมา", ["น้ำม", "มา"]),
-        ("ខ្មែរ", ["ខ្មែរ"]),
-    ],
-)
-def test_bigrams(run: str, pairs: list[str]) -> None:
-    assert bigrams(run) == pairs
