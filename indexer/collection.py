@@ -69,7 +69,8 @@ class Collection(Face, StoredDocuments):
     It is also a container of its documents: `for document in collection`, `len`, `key in collection`, `get`, `keys`.
 
     Search methods take a `SearchOptions`, or its fields as keywords: `search("late train", k=3)`. They use the state
-    at the first search until `refresh`, and raise NoKnownWords, UsageError and CollectionError.
+    at the first search until `refresh`, in PostgreSQL until others change the collection; they raise NoKnownWords,
+    UsageError and CollectionError.
     """
 
     settings: Settings

@@ -30,7 +30,7 @@ from moverank.indexer.search.sum_terms import QueryStatistics
 from moverank.indexer.shards.messages import ShardState
 from moverank.indexer.shards.shard_contents import ShardContents
 from moverank.indexer.state.follower import Follower
-from moverank.indexer.state.open_state import OpenState
+from moverank.indexer.state.open_state import OpenState, Outdated
 from moverank.indexer.store import Store
 from moverank.rerank.distance.ground_cost import NearWord, nearest_words
 from moverank.rerank.errors import NoKnownWords
@@ -152,7 +152,7 @@ class Shard(ShardContents):
             return
         with self._current(state) as opened:
             adopted = _Version(opened, statistics, shard)
-            opened.acquire()  # until the version is dropped
+            opened.keep()  # until the version is dropped
         with self._lock:
             dropped = [self._versions.pop(name) for name in list(self._versions)[: 1 - _VERSIONS]]
             if version in self._versions:  # adopted by another thread meanwhile
@@ -160,7 +160,7 @@ class Shard(ShardContents):
             else:
                 self._versions[version] = adopted
         for old in dropped:
-            old.opened.release()
+            old.opened.drop()
 
     @contextmanager
     def _current(self, state: ShardState) -> Iterator[OpenState]:
@@ -200,7 +200,7 @@ class Shard(ShardContents):
         with self._lock:
             versions, self._versions = self._versions, {}
         for version in versions.values():
-            version.opened.release()
+            version.opened.drop()
         if self._states:
             self._states.close()
 
@@ -217,7 +217,10 @@ class Shard(ShardContents):
             found = self._versions.get(version)
             if found is None:
                 raise StaleState(f"{self.directory} was opened again")
-            found.opened.acquire()
+            try:
+                found.opened.acquire()
+            except Outdated as error:
+                raise StaleState(f"{self.directory} was changed meanwhile") from error
             return found
 
     def portable(self, version: str, key: str, options: SearchOptions) -> PortableQuery:

@@ -66,7 +66,7 @@ class Follower(Generic[_State]):
 
     def _shows(self, revision: int, token: str, stored: Mapping[str, Any]) -> bool:
         state = self._state
-        return state is not None and state.usable and state.shows(revision, token, stored)
+        return state is not None and state.usable and not state.aged and state.shows(revision, token, stored)
 
     def refresh(self) -> bool:
         """Open the committed state unless it is the current one; return whether the current one was replaced.
@@ -81,15 +81,18 @@ class Follower(Generic[_State]):
             state = self._kind.open(self._store, self._directory, self._vectors(), self._repairer)
             if state is None:
                 return None
+            state.acquire()  # so that its transaction does not end before it is used
             try:
                 self._opened(state)
+                self._replace(state)
             except Outdated:
                 state.replaced()
                 continue
             except BaseException:
                 state.replaced()
                 raise
-            self._replace(state)
+            finally:
+                state.release()
             return state
         raise Outdated(self._directory)
 
@@ -122,14 +125,20 @@ class Follower(Generic[_State]):
         with self._swap:
             if self._state is None or not self._shows(revision, token, stored):
                 return None
-            self._state.acquire()
-            return self._state
+            return self._state if self._entered(self._state) else None
+
+    def _entered(self, state: _State) -> bool:
+        """Begin work on a state; return whether that is possible: others may have changed the collection."""
+        try:
+            state.acquire()
+        except _USELESS:
+            state.usable = False
+        return state.usable
 
     def _acquired(self) -> _State:
         while True:
             with self._swap:
-                if self._state is not None and self._state.usable:
-                    self._state.acquire()
+                if self._state is not None and self._state.usable and self._entered(self._state):
                     return self._state
             with self._opening:
                 if (self._state is None or not self._state.usable) and self._open() is None:
@@ -165,10 +174,13 @@ class Follower(Generic[_State]):
     def run_many(self, work: "Callable[[_State], Iterator[Ranking]]", options: SearchOptions) -> "Iterator[Ranking]":
         """Return the results of many searches; the files that searches with these options read are checked first."""
         self.run(lambda state: state.searcher.check(options))
+        rankings = self._held(work)
+        next(rankings)
+        return rankings
+
+    def _held(self, work: "Callable[[_State], Iterator[Ranking]]") -> "Iterator[Any]":
+        """Yield None once `work` has begun, then its results, all on one state."""
         with self.current() as state:
             rankings = work(state)
-        return self._with_database_errors(rankings)
-
-    def _with_database_errors(self, rankings: "Iterator[Ranking]") -> "Iterator[Ranking]":
-        with database_errors(self._store.place):
+            yield
             yield from rankings

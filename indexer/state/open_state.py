@@ -1,45 +1,58 @@
-"""One committed state of a collection, with its searchers; many threads may use it, and the last one closes it."""
+"""One committed state of a collection, with its searchers; many threads may use it, and the last one closes it.
+
+In a shared database, a transaction lasts as long as work on the state: an idle one would keep the server from removing
+old rows, and servers end such sessions. Later work begins another one, if the state is still the committed one.
+"""
 
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.indexing.collection_vectors import current_vectors
 from moverank.indexer.settings import Settings
-from moverank.indexer.store import Reader, Store
+from moverank.indexer.store import Store
 
 if TYPE_CHECKING:  # imported by the first search: a collection that is only changed or listed searches nothing
     from moverank.indexer.search.searcher import Searcher
     from moverank.indexer.search.view import View
     from moverank.indexer.state.repair_on_open import SnapshotRepairer
+    from moverank.indexer.store.store import Transaction
     from moverank.rerank.words.embedding import Embedding
 
 
+LONGEST = 30.0
+"""Seconds of a transaction in a shared database, after which later work begins on another state."""
+
+
 class Outdated(CollectionError):  # noqa: N818 - named after what it is
-    """The files of a state were repaired or replaced: it has to be opened again."""
+    """The files of a state were repaired or replaced, or others have changed it: it has to be opened again."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__(f"{directory} is being changed all the time by other processes: try again")
 
 
 class OpenState:
-    """The state of `reader` of the collection in `directory`, with its word vectors `embedding`.
+    """The state that a `transaction` reads of the collection in `directory`, with its word vectors `embedding`.
 
     `repairer` opens the snapshot at the first search that needs it. Several threads may use `reader`.
     """
 
-    def __init__(self, reader: Reader, directory: Path, embedding: "Embedding", repairer: "SnapshotRepairer") -> None:
-        self.reader, self.embedding = reader, embedding
+    def __init__(
+        self, transaction: "Transaction", directory: Path, embedding: "Embedding", repairer: "SnapshotRepairer"
+    ) -> None:
+        self._transaction, self.reader, self.embedding = transaction, transaction.reader, embedding
+        reader = self.reader
         self.revision, self.stored = reader.revision(), reader.settings()
         self.token = reader.token(self.revision) or ""
         self.settings = Settings.restored(self.stored)
         self._directory, self._repairer, self._opened = directory, repairer, ExitStack()
         self._lock, self._opening = Lock(), Lock()
-        self._users, self._replaced = 0, False
+        self._users, self._keepers, self._replaced = 0, 0, False
         self.usable = True
         """Whether work may begin on the state: not after damage, or the loss of its connection."""
 
@@ -48,14 +61,16 @@ class OpenState:
         cls, store: Store, directory: Path, before: "Embedding | None", repairer: "SnapshotRepairer"
     ) -> Self | None:
         """Open the committed state; None before the collection has word vectors. `before`: vectors opened before."""
-        with ExitStack() as opened:
-            reader = opened.enter_context(store.reading())
-            embedding = current_vectors(reader, directory, reader.settings(), before)
-            if embedding is None:
-                return None
-            state = cls(reader, directory, embedding, repairer)
-            state._opened.push(opened.pop_all())
+        transaction = store.transaction()
+        state = None
+        try:
+            embedding = current_vectors(transaction.reader, directory, transaction.reader.settings(), before)
+            if embedding is not None:
+                state = cls(transaction, directory, embedding, repairer)
             return state
+        finally:
+            if state is None:
+                transaction.end()
 
     @cached_property
     def documents(self) -> int:
@@ -95,23 +110,60 @@ class OpenState:
         """
         return (self.revision, self.token, self.stored) == (revision, token, stored)
 
+    @property
+    def aged(self) -> bool:
+        """Return whether its transaction in a shared database has lasted so long that another state should follow."""
+        return self.reader.shared and self._users > 0 and monotonic() - self._transaction.began > LONGEST
+
     def acquire(self) -> None:
-        """Keep the state open until `release`."""
+        """Begin work on the state, until `release`; Outdated if others have changed the collection since the last work.
+
+        Raises CollectionError, such as ConnectionLost, if the database cannot be read.
+        """
         with self._lock:
+            if not self._transaction.is_open:
+                self._resume()
             self._users += 1
 
+    def _resume(self) -> None:
+        self._transaction.begin()
+        is_same = False
+        try:
+            found = self.reader.revision()
+            is_same = self.shows(found, self.reader.token(found) or "", self.reader.settings())
+        finally:
+            if not is_same:
+                self._transaction.end()
+        if not is_same:
+            raise Outdated(self._directory)
+
     def release(self) -> None:
-        """Close the state if it was replaced and no other thread uses it."""
+        """End work on the state; the last one ends its transaction in a shared database, or closes a replaced state."""
         with self._lock:
             self._users -= 1
-            last = self._replaced and not self._users
-        if last:
-            self._opened.close()
+            self._close_unused()
+
+    def keep(self) -> None:
+        """Keep the files of the state open until `drop`, without work on it."""
+        with self._lock:
+            self._keepers += 1
+
+    def drop(self) -> None:
+        """End a `keep`."""
+        with self._lock:
+            self._keepers -= 1
+            self._close_unused()
 
     def replaced(self) -> None:
         """Close the state once the last thread leaves it: another state takes its place."""
         with self._lock:
             self._replaced = True
-            last = not self._users
-        if last:
+            self._close_unused()
+
+    def _close_unused(self) -> None:
+        if self._users:
+            return
+        if self.reader.shared or (self._replaced and not self._keepers):
+            self._transaction.end()
+        if self._replaced and not self._keepers:
             self._opened.close()

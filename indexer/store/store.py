@@ -1,7 +1,7 @@
 """An open database: connections, transactions and migrations."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from time import monotonic
 
@@ -38,6 +38,32 @@ from moverank.indexer.store.schema import (
     schema_of,
 )
 from moverank.indexer.store.writer import Writer
+
+
+class Transaction:
+    """A transaction by `connect` that reads one state; once ended, it can begin again, and its `reader` reads by it.
+
+    `began` is a monotonic time. Raises CollectionError, such as ConnectionLost.
+    """
+
+    def __init__(self, connect: Callable[[], AbstractContextManager[Connection]]) -> None:
+        self._connect, self._opened = connect, ExitStack()
+        self._rows = ConnectionRows(self._entered())
+        self.reader = Reader(self._rows)
+
+    def _entered(self) -> Connection:
+        connection = self._opened.enter_context(self._connect())
+        self.is_open, self.began = True, monotonic()
+        return connection
+
+    def begin(self) -> None:
+        """Begin again, in the state that is committed now."""
+        self._rows.connection = self._entered()
+
+    def end(self) -> None:
+        """End it; nothing happens if it has ended."""
+        self.is_open = False
+        self._opened.close()
 
 
 class Store:
@@ -200,6 +226,10 @@ class Store:
         """Open a consistent view, in which later commits are not visible."""
         with self._connect() as connection:
             yield Reader(ConnectionRows(connection))
+
+    def transaction(self) -> "Transaction":
+        """Begin a transaction that reads one state, and can be ended and begun again."""
+        return Transaction(self._connect)
 
     def revision(self) -> int:
         """Return the number of the last change; retry a lost connection, since an error would hide the commit."""

@@ -47,6 +47,7 @@ JSON_COMMANDS = {
     "info": "-i docs.index",
     "check": "-i docs.index",
     "backup": "copy -i docs.index",
+    "upgrade": "-i docs.index",
     "copy": "docs.index docs.copied",
     "watch add": "plugs plug -i docs.index --within 9",
     "watch list": "-i docs.index",

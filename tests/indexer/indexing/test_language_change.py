@@ -221,6 +221,7 @@ def test_a_damaged_document_stays_marked(make: Any, vectors: str) -> None:
     assert check_collection(collection.path).sentences() == ()
 
 
+@pytest.mark.sqlite("an open collection in PostgreSQL follows the changes of others")
 def test_open_searches_keep_the_former_language(make: Any, vectors: str) -> None:
     collection = make(Settings(vectors))
     before = collection.search(_QUERIES[1], k=60).hits

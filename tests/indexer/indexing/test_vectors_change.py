@@ -141,6 +141,7 @@ def test_an_interrupted_change_leaves_the_old_vectors(
     assert check_collection(trained.path).sentences() == ()
 
 
+@pytest.mark.sqlite("an open collection in PostgreSQL follows the changes of others")
 @pytest.mark.usefixtures("always_compact")
 def test_open_readers_keep_their_vectors_until_they_refresh(
     trained: Collection, factory: CollectionFactory, expected: dict[str, float]

@@ -154,6 +154,7 @@ def test_a_filter_is_applied_to_the_current_state(collection: Collection) -> Non
     assert {hit.key for hit in collection.search("ant", where="n>=11").hits} == {"d0", "d11", "new"}
     with Collection.open(collection.path) as other:
         other.index([document("newer", "ant", metadata={"n": 12})])
-    assert len(collection.search("ant", where="n>=11").hits) == 3
+    if not collection._store.shared:  # noqa: SLF001 - in PostgreSQL, searches follow the changes of others
+        assert len(collection.search("ant", where="n>=11").hits) == 3
     collection.refresh()
     assert len(collection.search("ant", where="n>=11").hits) == 4

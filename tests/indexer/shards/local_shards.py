@@ -51,9 +51,10 @@ class LocalShards:
         self._shards[name] = Shard(self._places[name])
 
     def users(self, name: str) -> int:
-        """Return how many use the state that a shard has opened last, and one more for being open."""
+        """Return how many use or keep the state that a shard has opened last, and one more for being open."""
         states = self._shards[name]._states  # noqa: SLF001 - what is tested
-        return 1 + states.state._users if states and states.state else 0  # noqa: SLF001
+        state = states.state if states else None
+        return 1 + state._users + state._keepers if state else 0  # noqa: SLF001
 
     def shared(self, value: Any) -> Any:
         return value

@@ -1,0 +1,135 @@
+"""Transactions in a real PostgreSQL last as long as work, and migrations name who holds them up."""
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from moverank import Collection
+from moverank.indexer.errors import CollectionError, ConnectionLost, LockedError
+from moverank.indexer.files.location import CACHE, collection_directory, display_name
+from moverank.indexer.files.writer_lock import locked
+from moverank.indexer.maintenance.upgrade import upgrade
+from moverank.indexer.state import open_state
+from moverank.indexer.store import Store
+from tests.indexer.store.test_schema import AddNextSchema, add_next_schema
+from tests.indexer.world import CollectionFactory, document, random_documents
+from tests.waiting import wait_until
+
+__all__ = ["add_next_schema"]
+
+pytestmark = pytest.mark.usefixtures("postgres")
+QUERY = "ant bee cat"
+
+
+@pytest.fixture
+def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv(CACHE, str(tmp_path / "cache"))
+    return f"postgresql://postgres@/postgres?host={os.environ['PGHOST']}&schema=t_{abs(hash(tmp_path))}"
+
+
+@pytest.fixture
+def forum(url: str, factory: CollectionFactory) -> Iterator[Collection]:
+    with Collection.create(url, factory.settings()) as collection:
+        collection.index(random_documents(30))
+        yield collection
+
+
+@contextmanager
+def _session(url: str) -> Iterator[Any]:
+    import psycopg
+
+    address, _, schema = url.partition("&schema=")
+    with psycopg.connect(address, autocommit=True, application_name="a reader") as session:
+        session.execute(f'SET search_path TO "{schema}"')
+        yield session
+
+
+def _open_transactions(url: str) -> Sequence[Any]:
+    found = "SELECT pid, state FROM pg_stat_activity WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid()"
+    with _session(url) as session:
+        return list(session.execute(found + " AND application_name LIKE 'moverank%'"))
+
+
+def test_nothing_is_open_between_searches(forum: Collection, url: str) -> None:
+    expected = forum.search(QUERY, k=5).hits
+    assert _open_transactions(url) == []
+    many = forum.search_many([QUERY] * 3, k=5)
+    assert [one.hits for one in islice(many, 1)] == [expected]
+    assert len(_open_transactions(url)) == 1  # until the last is read
+    assert [one.hits for one in many] == [expected] * 2
+    assert _open_transactions(url) == []
+    assert forum.search(QUERY, k=5).hits == expected
+    del many, expected
+    abandoned = forum.search_many([QUERY] * 3, k=5)
+    abandoned.close()  # type: ignore[attr-defined]
+    assert _open_transactions(url) == []
+
+
+def test_a_state_that_others_have_changed_is_opened_again(forum: Collection, url: str) -> None:
+    assert forum.search(QUERY, k=1).hits
+    with Collection.open(url) as other:
+        other.index([document("new", QUERY)])
+    assert forum.search(QUERY, k=1).hits[0].key == "new"
+
+
+@pytest.mark.usefixtures("forum")
+def test_a_session_that_the_server_ends_for_its_idleness_is_a_lost_connection(url: str) -> None:
+    limited = f"{url}&options=-cidle_in_transaction_session_timeout%3D200"
+    with Collection.open(limited) as opened:
+        searching = opened.search_many([QUERY] * 999, k=2, exact=True)
+        assert next(searching).hits
+        wait_until(lambda: not _open_transactions(url))
+        with pytest.raises(ConnectionLost):
+            list(searching)
+        assert opened.search(QUERY, k=2).hits
+
+
+def test_work_without_a_pause_moves_to_another_transaction(forum: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One search after another, always one running: later ones begin on a state of their own."""
+    monkeypatch.setattr(open_state, "LONGEST", 0.05)
+    states = forum._states  # noqa: SLF001
+    with states.current() as first:
+
+        def has_moved() -> bool:
+            states.refresh()
+            return states.state is not first
+
+        wait_until(has_moved)
+        assert first.reader.document_count() == 30  # who uses it keeps it
+
+
+def test_the_database_is_named_as_locked(forum: Collection, url: str) -> None:
+    with locked(forum.path), pytest.raises(LockedError, match="is writing to postgresql://") as caught:
+        forum.index([document("new", QUERY)])
+    assert str(forum.path) not in str(caught.value)
+    assert display_name(collection_directory(url)) in str(caught.value)
+
+
+def test_a_migration_names_the_reader_that_holds_it_up(
+    forum: Collection, url: str, add_next_schema: AddNextSchema, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forum.close()
+    place = collection_directory(url)
+    add_next_schema(monkeypatch, "pass")
+    with pytest.raises(CollectionError, match=r"has schema 0.2.0, .* `moverank upgrade"):
+        Collection.open(url)
+    with _session(url) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM documents")
+        with pytest.raises(LockedError, match=r"used by a reader \(process \d+ of the database, idle in transaction"):
+            upgrade(place)
+        assert upgrade(place, dry_run=True) == ("0.2.0", ("0.9.0",))
+        with ThreadPoolExecutor(1) as pool:
+            migrating = pool.submit(upgrade, place, wait=60.0)
+            with _session(url) as other:  # others read meanwhile, within the two seconds
+                assert other.execute("SELECT count(*) FROM documents").fetchone() == (30,)
+            reader.execute("COMMIT")
+            assert migrating.result() == ("0.2.0", ("0.9.0",))
+    with closing(Store(url)) as store, store.reading() as stored:
+        assert stored.document_count() == 30
