@@ -50,6 +50,8 @@ class RowCache:
             return np.zeros(shape, dtype)
         self._directory.mkdir(exist_ok=True)
         path = self._directory / f"{name}.npy"
+        if path.is_symlink():  # somebody else's: what it names is not written
+            path.unlink()
         with suppress(OSError, ValueError):  # missing, or truncated
             stored: NDArray[_Number] = open_memmap(path, "r+")
             if stored.shape == shape and stored.dtype == dtype:
@@ -61,7 +63,9 @@ class RowCache:
 def results_directory(index: Path) -> Path | None:
     """Return the directory for results in the collection `index`; None, with a note, if it cannot be written to."""
     directory = index / CACHE
-    if os.access(directory if directory.exists() else index, os.W_OK | os.X_OK, effective_ids=True):
+    place = directory if directory.exists() else index
+    # A link may be somebody else's, in a collection from them: it is not written through.
+    if os.access(place, os.W_OK | os.X_OK, effective_ids=True) and not directory.is_symlink():
         return directory
     _log.warning("%s cannot be written to: distances are computed, but not cached for the next run", index)
     return None

@@ -34,14 +34,11 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces `path` when the block ends without an error; otherwise it is removed.
 
     Readers of `path` see the old content or the new, never part of it. The temporary file gets the mode of the file
-    that it replaces. It is `.NAME.HEX` in the same directory; only a killed process leaves it behind. Renaming would
-    destroy a symbolic link, a device or a pipe: these are written in place, not atomically.
+    that it replaces. It is `.NAME.HEX` in the same directory; only a killed process leaves it behind. A symbolic link
+    is replaced and not followed: it may be somebody else's, in a collection from them.
     """
-    replaced = _file_mode(path)
-    if replaced is not None and not stat.S_ISREG(replaced):
-        with path.open("wb") as file:
-            yield file
-        return
+    mode = _file_mode(path)
+    replaced = mode if mode is None or stat.S_ISREG(mode) else None
     temporary = _temporary_path(path)
     try:
         with durable_file(temporary, "xb") as file:
@@ -53,6 +50,18 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         temporary.unlink(missing_ok=True)
         raise
     sync_path(path.parent)
+
+
+@contextmanager
+def named_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that the user has named, as `atomic_file` does.
+
+    Renaming would destroy a symbolic link, a device or a pipe: these are written in place, not atomically.
+    """
+    mode = _file_mode(path)
+    in_place = mode is not None and not stat.S_ISREG(mode)
+    with path.open("wb") if in_place else atomic_file(path) as file:
+        yield file
 
 
 @contextmanager
@@ -129,7 +138,7 @@ def check_writable(path: Path) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically; IndexerError if that fails."""
     try:
-        with atomic_file(path) as file:
+        with named_file(path) as file:
             file.write(text.encode())
     except OSError as error:
         raise IndexerError(f"{path}: cannot be written: {error.strerror}") from error

@@ -16,9 +16,8 @@ DAMAGED = (EOFError, zlib.error)
 class GzipBomb(EOFError):  # noqa: N818 - the usual term for such a file
     """Gzip data that expand beyond the limit."""
 
-    def __str__(self) -> str:
-        """Name the limit and the remedy."""
-        return f"unzipped it is over {MAX_RATIO} times as long, which no text is: unzip and look at it yourself"
+    def __init__(self, ratio: int) -> None:
+        super().__init__(f"unzipped it is over {ratio} times as long, which no text is: unzip and look at it yourself")
 
 
 _FAULTS = {
@@ -31,11 +30,21 @@ _FAULTS = {
 class Unzipped:
     """The unzipped bytes of a gzip file of one or more members, which may be padded with zeros.
 
-    `read(n)` returns up to n bytes of the file; `block` bytes are read and decompressed together.
+    `read(n)` returns up to n bytes of the file; `block` bytes are read and decompressed together. Beyond `allowed`
+    bytes, `ALWAYS_ALLOWED` by default, the file may become `ratio` times as long.
     """
 
-    def __init__(self, read: Callable[[int], bytes | None], block: int = 1 << 14) -> None:
+    def __init__(
+        self,
+        read: Callable[[int], bytes | None],
+        block: int = 1 << 14,
+        *,
+        allowed: int | None = None,
+        ratio: int | None = None,
+    ) -> None:
         self._read, self._block = read, block
+        self._allowed = ALWAYS_ALLOWED if allowed is None else allowed
+        self._ratio = MAX_RATIO if ratio is None else ratio
         self._pending, self._count, self._size = b"", 0, 0
         self._member: Any = None  # a decompressor, whose class has no public name
         self._begun = False
@@ -46,8 +55,8 @@ class Unzipped:
         while not data and (self._member or self._begin_member()):
             data = self._decompressed(size)
         self._size += len(data)
-        if self._size > max(ALWAYS_ALLOWED, MAX_RATIO * self._count):
-            raise GzipBomb
+        if self._size > max(self._allowed, self._ratio * self._count):
+            raise GzipBomb(self._ratio)
         return data
 
     def _begin_member(self) -> bool:

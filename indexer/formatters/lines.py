@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from moverank.indexer.errors import IndexerError
-from moverank.indexer.files.atomic_write import atomic_file
+from moverank.indexer.files.atomic_write import named_file
 from moverank.indexer.formatters.csv_tables import csv_line
 from moverank.indexer.formatters.document_lines import padded
 from moverank.indexer.formatters.escaping import isolated, printable
@@ -123,7 +123,7 @@ def write_lines(path: Path, lines: Iterable[str], total: int, progress: Progress
     `progress` is called after each line, which is a document.
     """
     try:
-        with atomic_file(path) as file:
+        with named_file(path) as file:
             # Without a name and a time in the header, equal lines make equal files.
             packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if path.suffix == ".gz" else nullcontext(file)
             with packed as target:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import IndexerError, UsageError
-from moverank.indexer.files.atomic_write import atomic_file, check_writable
+from moverank.indexer.files.atomic_write import check_writable, named_file
 from moverank.indexer.options import Progress, SearchOptions
 from moverank.indexer.proofs.exclusion import Exclusion, document_bag, solved
 from moverank.indexer.proofs.verify import ARRAYS, MAGIC, MEMBERS, Proof, lower_bounds, upper_bound
@@ -194,7 +194,7 @@ def _write(proof: Proof, k: int, path: Path) -> None:
     for part in content:
         checksum.update(part)
     try:
-        with atomic_file(path) as file:
+        with named_file(path) as file:
             file.write(f"{MAGIC}{checksum.hexdigest()}\n".encode())
             file.writelines(content)
     except OSError as error:

@@ -10,7 +10,7 @@ from time import monotonic
 
 from starlette.types import Message, Receive, Scope
 
-from moverank.indexer.files.gzip_limit import DAMAGED, Unzipped, is_gzip
+from moverank.indexer.files.gzip_limit import DAMAGED, GzipBomb, Unzipped, is_gzip
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import HttpProblem
 
@@ -27,6 +27,7 @@ class _Kind:
     """Bodies with the same limits: the bytes of one and of all `together`, and the `number` that arrive at a time.
 
     A body has to arrive in `seconds`, and in as many more for each `step` of bytes, but within `whole` seconds.
+    `unzipped`: a number of bytes, beyond which a body of gzip may be so many times as long; None: as files.
     """
 
     most: int
@@ -37,6 +38,7 @@ class _Kind:
     step: float = inf
     arriving: set["_Body"] = field(default_factory=set)
     held: int = 0
+    unzipped: tuple[int | None, int | None] = (None, None)
 
     def too_long(self) -> HttpProblem:
         """Return the problem of a body that is too long."""
@@ -48,6 +50,7 @@ class Bodies:
 
     def __init__(self, limits: Limits) -> None:
         self._uploads = _Kind(limits.upload, limits.uploaded, limits.uploads, limits.idle, limits.upload_seconds, _STEP)
+        self._uploads.unzipped = (limits.body, limits.ratio)
         self._others = _Kind(limits.body, limits.bodies, limits.connections, limits.seconds, limits.seconds)
 
     @contextmanager
@@ -62,7 +65,7 @@ class Bodies:
             raise HttpProblem(400, "the length of the body must be a whole number")
         if int(length) > kind.most:
             raise kind.too_long()
-        body = _Body(kind, _unzipped(headers, receive))
+        body = _Body(kind, _unzipped(headers, receive, kind))
         try:
             yield body.receive
         finally:
@@ -125,16 +128,16 @@ def _no_room() -> HttpProblem:
     return HttpProblem(503, "too many long bodies arrive or wait: try again later", {"Retry-After": "1"})
 
 
-def _unzipped(headers: Mapping[str, str], receive: Receive) -> Receive:
+def _unzipped(headers: Mapping[str, str], receive: Receive, kind: _Kind) -> Receive:
     """Return a `receive` that unzips a body of gzip, so that the rest of the server sees no difference.
 
     No JSON begins like gzip, so that gzip need not be declared: `curl --data-binary @docs.jsonl.gz`. Raises HttpProblem
-    415 for another encoding; the returned function raises 400 for damaged data, and for data that expand too much.
+    415 for another encoding; the returned function raises 400 for damaged data, and 413 for data that expand too much.
     """
     encoding = headers.get("content-encoding", "").strip().lower() or "identity"
     if encoding not in ("identity", "gzip", "x-gzip"):
         raise HttpProblem(415, "the body may be encoded by gzip, or not at all", {"Accept-Encoding": "gzip"})
-    messages = _messages(receive, is_declared=encoding != "identity")
+    messages = _messages(receive, kind, is_declared=encoding != "identity")
 
     async def received() -> Message:
         async for message in messages:
@@ -144,7 +147,7 @@ def _unzipped(headers: Mapping[str, str], receive: Receive) -> Receive:
     return received
 
 
-async def _messages(receive: Receive, *, is_declared: bool) -> AsyncIterator[Message]:
+async def _messages(receive: Receive, kind: _Kind, *, is_declared: bool) -> AsyncIterator[Message]:
     """Yield the unzipped messages of a body of gzip, or the first message of another body."""
     message = await _first(receive)
     if not (message["type"] == "http.request" and (is_declared or is_gzip(message["body"]))):
@@ -159,7 +162,7 @@ async def _messages(receive: Receive, *, is_declared: bool) -> AsyncIterator[Mes
         given, piece = piece, b""
         return given
 
-    data, body = bytearray(), Unzipped(read)
+    data, body = bytearray(), Unzipped(read, allowed=kind.unzipped[0], ratio=kind.unzipped[1])
     while message["type"] == "http.request":
         try:
             part = body.read(_BLOCK - len(data))
@@ -171,7 +174,7 @@ async def _messages(receive: Receive, *, is_declared: bool) -> AsyncIterator[Mes
             piece, rest = rest[:_PIECE], rest[_PIECE:]
             continue
         except DAMAGED as error:
-            raise HttpProblem(400, f"the gzip data of the body are damaged or cut short: {error}") from error
+            raise _of_gzip(error) from error
         data += part
         if len(data) >= _BLOCK or not part:
             await asyncio.sleep(0)
@@ -180,6 +183,12 @@ async def _messages(receive: Receive, *, is_declared: bool) -> AsyncIterator[Mes
         if not part:
             return
     yield message  # the client has left
+
+
+def _of_gzip(error: Exception) -> HttpProblem:
+    if isinstance(error, GzipBomb):
+        return HttpProblem(413, f"the body is gzip, and {error}")
+    return HttpProblem(400, f"the gzip data of the body are damaged or cut short: {error}")
 
 
 async def _first(receive: Receive) -> Message:

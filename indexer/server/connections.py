@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import logging
+import re
 import resource
 import socket
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from moverank.indexer.server.problems import problem_response
 
 MAX_HEAD = 1 << 16  # bytes of the head of a request
 
+_AMBIGUOUS = re.compile(rb"(?<!\r)\n|\r\n[ \t]")
 _AGE = 0.25  # seconds for which a connection stays open although others wait
 _PAUSE = 2.0  # seconds more for which it does, at most, by what it has sent
 _STEP = 1 << 16  # bytes of a body or an answer that a client has to send or read in each `idle` period
@@ -48,15 +50,29 @@ class Connection(H11Protocol):
         self._waits()
 
     def data_received(self, data: bytes) -> None:
-        """Receive some bytes."""
+        """Receive some bytes; the head of a request that others could read in another way is refused."""
+        if self.conn.their_state is h11.IDLE and self._is_ambiguous(data):
+            self.send_400_response("")
+            return
         super().data_received(data)
         self._waits(len(data))
 
     def on_response_complete(self) -> None:
-        """Wait for the next request."""
+        """Wait for the next request, which may have arrived."""
         self.since = self.loop.time()
+        if self._is_ambiguous():
+            self.transport.close()
+            return
         super().on_response_complete()
         self._waits()
+
+    def _is_ambiguous(self, data: bytes = b"") -> bool:
+        """Return whether the head that has arrived has lines that end with LF alone, or that go on with a space.
+
+        Proxies in front of the server may divide such a head, and so requests, otherwise (RFC 9112, sections 2.2, 5.2).
+        """
+        arrived = (self.conn.trailing_data[0] + data)[:MAX_HEAD]
+        return _AMBIGUOUS.search(arrived.partition(b"\r\n\r\n")[0]) is not None
 
     def connection_lost(self, error: Exception | None) -> None:
         """Forget the connection."""

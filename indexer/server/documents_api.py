@@ -101,7 +101,7 @@ async def add_documents(
 ) -> JsonObject:
     """Add or replace the documents of a JSONL body, all or none of them; the answer comes when they are durable."""
     async with _uploaded(request, state) as path:
-        return await changed(state, served, partial(write_records, str(path)), wait=wait)
+        return await changed(state, served, partial(write_records, str(path), state.limits.records), wait=wait)
 
 
 @router.delete("/{name}/documents/{key:key}", responses=sends(ChangesObject))

@@ -167,6 +167,8 @@ class Guard:
     async def _checked(self, scope: Scope, headers: Mapping[str, str]) -> ASGIApp:
         """Return the application that answers a request; HttpProblem unless host, token and page are right."""
         access, method, path = self._access, scope["method"], scope["path"]
+        if "transfer-encoding" in headers and "content-length" in headers:
+            raise HttpProblem(400, "a request has either a Content-Length or a Transfer-Encoding")
         if not access.allows_host(headers.get("host", "")):
             raise HttpProblem(421, "this server has another name: --allow-host adds one")
         answer = access.preflight(method, headers)

@@ -59,4 +59,10 @@ class Limits:
     upload_seconds: float = 1800.0
     """Seconds in which an upload has to arrive."""
     change_seconds: float = 1800.0
-    """Seconds in which a change has to be made."""
+    """Seconds in which a change has to be made, with the changes that it waits for."""
+    work_seconds: float = 300.0
+    """Seconds of the work of one change."""
+    records: int = 1_000_000
+    """Records of an upload."""
+    ratio: int = 100
+    """How many times as long as its bytes a body of gzip may be, beyond the limit of other bodies."""

@@ -121,8 +121,8 @@ class Served(Protocol):
         """Run `change` after the waiting changes; HttpProblem 503 if too many wait."""
         ...
 
-    def stop(self) -> None:
-        """Refuse the changes that wait, and all later ones."""
+    def stop(self, *, running: bool) -> None:
+        """Refuse the changes that wait, and all later ones; `running`: end the one that runs, too."""
         ...
 
     def close(self) -> None:

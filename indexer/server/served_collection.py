@@ -167,7 +167,7 @@ class ServedCollection:
         self._states = Follower(ServedState, self._store, directory, lambda: self._embedding, self._opened)
         self._states.refresh()
         self._changed, self._closed = Event(), Event()
-        self._writer = WriterProcess(directory)
+        self._writer = WriterProcess(directory, limits.work_seconds)
         self._writes, self._write_lock = WaitingWrites(limits.writes), Lock()
         self._changes = 0  # documents since the last upkeep
         self._check, self._problem = DatabaseCheck(), ""
@@ -241,7 +241,7 @@ class ServedCollection:
             self._keep_up()
 
     def _keep_up(self) -> None:
-        self._writer.submit(keep_up).add_done_callback(self._kept_up)
+        self._writer.submit(keep_up, limited=False).add_done_callback(self._kept_up)
 
     def _kept_up(self, upkeep: "Future[Changes]") -> None:
         if error := upkeep.exception():
@@ -286,9 +286,9 @@ class ServedCollection:
             taken = monotonic() - began
             opens = began + (1 + _SHARE) * taken if taken > _POLL / _SHARE else 0.0
 
-    def stop(self) -> None:
-        """Refuse the changes that wait, and all later ones."""
-        self._writer.stop()
+    def stop(self, *, running: bool) -> None:
+        """Refuse the changes that wait, and all later ones; `running`: end the one that runs, too."""
+        self._writer.stop(running=running)
 
     def close(self) -> None:
         """End the change that runs, then close the collection."""

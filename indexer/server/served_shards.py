@@ -54,7 +54,7 @@ class ServedShards:
     """The collection that the file at `path` describes, called `name` by clients. Raises CollectionError."""
 
     def __init__(self, name: str, path: Path, limits: Limits) -> None:
-        self.name, self._writes = name, WaitingWrites(limits.writes)
+        self.name, self._writes, self._seconds = name, WaitingWrites(limits.writes), limits.work_seconds
         self._cluster = Cluster.open(path, wait=10.0)
         try:
             self._cluster.prepare()
@@ -103,7 +103,8 @@ class ServedShards:
         return running
 
     def _change(self, change: Change) -> Changes:
-        with stopping(lambda: monotonic() > self._until):
+        own = monotonic() + self._seconds
+        with stopping(lambda: monotonic() > min(own, self._until)):
             if self._until < inf:
                 raise HttpProblem(
                     503, "the server ends: send the request again when it has started", {"Retry-After": "5"}
@@ -137,13 +138,15 @@ class ServedShards:
         if changed or self._cluster.revision != self._state.revisions:
             self._state = _State(self._cluster)
 
-    def stop(self) -> None:
-        """Refuse the changes that wait, and all later ones; the running change has to end soon."""
+    def stop(self, *, running: bool) -> None:
+        """Refuse the changes that wait, and all later ones; the running change has to end soon, or at once."""
+        if running:
+            self._until = monotonic()
         self._until = min(self._until, monotonic() + _CLOSING)
 
     def close(self) -> None:
         """End the changes that wait, if shards answer, then disconnect from the shards."""
-        self.stop()
+        self.stop(running=False)
         self._writer.shutdown(wait=True)
         self._closed.set()
         self._changed.set()

@@ -50,14 +50,16 @@ class ServerState:
         return self.collections[name]
 
     def stop(self) -> None:
-        """Stop the running requests, and refuse the waiting requests and changes."""
+        """Stop the running requests and changes, and refuse those that wait."""
         self.workers.stop()
         for served in self.collections.values():
-            served.stop()
+            served.stop(running=True)
 
     def close(self) -> None:
         """End the running work, and close the collections."""
-        self.stop()
+        self.workers.stop()
+        for served in self.collections.values():
+            served.stop(running=False)
         self.workers.close()
         for served in self.collections.values():
             served.close()

@@ -13,7 +13,17 @@ from sqlalchemy import URL, Connection, CursorResult, Engine, bindparam, create_
 from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError, PendingRollbackError, SQLAlchemyError
 
 from moverank.indexer.errors import CollectionError, ConnectionLost, LockedError, NoPermission
-from moverank.indexer.store.rows import DamagedDocument, Rows, Values, chunks, connect_file, is_writable
+from moverank.indexer.store.rows import (
+    DamagedDocument,
+    Rows,
+    Values,
+    check_content,
+    chunks,
+    connect_file,
+    interruptible,
+    is_interruption,
+    is_writable,
+)
 from moverank.rerank.runtime.deadline import PatientLock
 
 _FETCHED = 1000  # rows fetched together
@@ -176,6 +186,7 @@ def sqlite_engine(url: str, read_only: ReadOnlyFile | None) -> Engine:
     """Return an engine with explicit transactions, WAL and foreign keys; `read_only`: the file, if it is read-only."""
     own = {"creator": read_only.connect} if read_only else {}
     engine = create_engine(url, hide_parameters=True, **own)  # messages are logged
+    database = engine.url.database
     pragmas = ["busy_timeout = 5000", "foreign_keys = ON"]
     pragmas += [] if read_only else ["journal_mode = WAL", "synchronous = FULL"]
     pragmas += [] if _has_temporary_files() else ["temp_store = MEMORY"]
@@ -183,6 +194,9 @@ def sqlite_engine(url: str, read_only: ReadOnlyFile | None) -> Engine:
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: object) -> None:
         connection.isolation_level = None  # the driver's implicit transactions would commit before a CREATE TABLE
+        interruptible(connection)
+        if database:
+            check_content(connection, Path(database))
         for pragma in pragmas:
             connection.execute(f"PRAGMA {pragma}").close()
 
@@ -233,6 +247,8 @@ def database_errors(place: str = "") -> Iterator[None]:
     try:
         yield
     except (SQLAlchemyError, sqlite3.Error) as error:
+        if is_interruption(getattr(error, "orig", error)):
+            raise KeyboardInterrupt from error
         raise _translated(error) from error
     except JSONDecodeError as error:
         raise CollectionError(

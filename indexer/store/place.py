@@ -19,7 +19,15 @@ from moverank.indexer.files.location import (
 )
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.store.reader import Reader
-from moverank.indexer.store.rows import SCHEMA, DamagedDocument, FileRows, connect_file, is_writable
+from moverank.indexer.store.rows import (
+    SCHEMA,
+    DamagedDocument,
+    FileRows,
+    check_content,
+    check_own,
+    connect_file,
+    is_writable,
+)
 
 if TYPE_CHECKING:
     from moverank.indexer.store.store import Store
@@ -116,12 +124,14 @@ def _connected(path: Path) -> sqlite3.Connection | None:
     """Open a transaction in a file; None unless it is writable and has the current schema."""
     if not is_writable(path):
         return None
+    check_own(path)
     try:
         connection = connect_file(path, "rw")
     except sqlite3.Error:
         return None
     try:
         connection.execute("BEGIN")
+        check_content(connection, path)
         if connection.execute("SELECT version_num FROM alembic_version").fetchone() == (SCHEMA,):
             return connection
     except sqlite3.Error:

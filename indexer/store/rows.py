@@ -13,8 +13,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from moverank.indexer.errors import CollectionError
+
 SCHEMA = "0.2.0"
 """The revision of the schema that the statements are for: the newest file of `migrations/versions`."""
+
+FOREIGN = (
+    "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE 'CREATE VIRTUAL %' LIMIT 1"
+)
+"""Finds what moverank never makes in a SQLite file: in one from somebody else, a view could compute without end."""
 
 CHUNK = 5000
 """Values in one `IN`: SQLite allows 32,766."""
@@ -94,7 +101,47 @@ class FileRows(Rows):
 def connect_file(path: Path, mode: str) -> sqlite3.Connection:
     """Open an existing SQLite file, of any name, in a `mode` of its URIs."""
     address = f"file:{quote(str(path.absolute()))}?mode={mode}"
-    return sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+    interruptible(connection)
+    return connection
+
+
+def interruptible(connection: sqlite3.Connection) -> None:
+    """Let Ctrl-C and SIGTERM end a long statement: Python handles signals between its own steps alone."""
+    connection.set_progress_handler(lambda: None, 1_000_000)  # steps of SQLite's machine, some 10 ms
+
+
+def is_interruption(error: object) -> bool:
+    """Return whether a statement ended by a signal: SQLite hides the exception of the handler."""
+    return isinstance(error, sqlite3.OperationalError) and str(error) == "interrupted"
+
+
+def check_own(path: Path) -> None:
+    """Raise CollectionError if a database file, or one of those that SQLite writes beside it, is a symbolic link.
+
+    In a collection from somebody else, it could lead to any file of the user, which would be overwritten.
+    """
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        file = path.with_name(path.name + suffix)
+        if file.is_symlink():
+            raise CollectionError(f"{file} is a link, which would be written through: put the file itself there")
+
+
+def check_content(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise CollectionError for a file with what moverank never makes, before anything is written to it.
+
+    In a collection from somebody else, a view in the place of a table could compute without end.
+    """
+    tables = set[str]()
+    for kind, name, sql in connection.execute("SELECT type, name, sql FROM sqlite_master"):
+        if kind not in ("table", "index") or str(sql).upper().startswith("CREATE VIRTUAL"):
+            raise CollectionError(
+                f"{path} has a {kind} {name!r}, which moverank never makes: somebody else has changed it, and it is "
+                "not opened"
+            )
+        tables |= {name} if kind == "table" else set()
+    if tables and "alembic_version" not in tables:
+        raise CollectionError(f"{path} is the database of another program")
 
 
 def is_writable(path: Path) -> bool:

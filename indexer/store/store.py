@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from pathlib import Path
 from time import monotonic
 
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection, inspect, make_url
 
 from moverank.indexer.errors import CollectionError, ConnectionLost, LockedError
 from moverank.indexer.files.location import without_passwords
@@ -28,6 +28,7 @@ from moverank.indexer.store.postgres import (
     transaction_options,
 )
 from moverank.indexer.store.reader import Reader
+from moverank.indexer.store.rows import check_own
 from moverank.indexer.store.schema import (
     SETTINGS,
     create_tables,
@@ -133,6 +134,9 @@ class Store:
         return None
 
     def _open(self) -> None:
+        file = make_url(self.url).database
+        if not self.shared and file:
+            check_own(Path(file))
         self._read_only = None if self.shared else ReadOnlyFile.of(self.url)
         self._engine = postgres_engine(self.url) if self.shared else sqlite_engine(self.url, self._read_only)
         self._lock = SessionLock(self._engine) if self.shared else None

@@ -33,7 +33,7 @@ from moverank.rerank.bags.weights import Frequencies, PartCounts, weigh
 from moverank.rerank.distance.ground_cost import vector_norms
 from moverank.rerank.distance.near_words import NearWordsOf, PairBounds, common_words
 from moverank.rerank.distance.nearest import nearest
-from moverank.rerank.errors import NoKnownWords
+from moverank.rerank.errors import NoKnownWords, OutOfTime
 from moverank.rerank.ranking import Distance
 from moverank.rerank.runtime.parallel import batches, map_ahead
 from moverank.rerank.runtime.thread_pool import parallel_for, single_threaded_blas
@@ -42,6 +42,7 @@ from moverank.rerank.words.languages import AUTO_LANGUAGE
 
 _MOST = 10_000  # watches
 _MOST_CHARACTERS = 20_000_000  # of their names, queries and filters as JSON, which each change of the collection reads
+_MOST_WORDS = 1000  # different words of a watch that have a vector
 _DOCUMENTS, _WATCHES = 2000, 256  # whose distances are bounded together
 _PAIRS = 2_000_000  # of documents and watches whose events are held together
 _SHARES = (0.6, 0.75, 1.0)  # of the mass of documents, whose words are bounded one after another: few need all
@@ -114,6 +115,11 @@ class WatchPool:
         kept_watches = tuple(watches[row] for row in rows.tolist())
         return cls(kept_watches, Counted(counts, words), NearWordsOf(words.vectors), made_for, bool(texts))
 
+    @property
+    def longest(self) -> Watch:
+        """Return the watch with the most words."""
+        return self.watches[int(np.argmax(np.diff(self.counted.counts.starts)))]
+
     def with_ids(self, ids: Sequence[int]) -> "WatchPool":
         """Return the pool with the ids (v,) of its words in the store, 0 for words that it lacks."""
         words = self.counted.words._replace(ids=np.array(ids, np.int64))
@@ -150,6 +156,11 @@ def add_watch(
     pool = WatchPool.current(None, [watch], settings, embedding)
     if not pool.watches:
         raise NoKnownWords(without_words(query, has_words=pool.has_words))
+    if (words := len(pool.counted.words.texts)) > _MOST_WORDS:
+        raise UsageError(
+            f"the watch {name!r} has {words:,} different words: at most {_MOST_WORDS:,} are allowed, since each later "
+            "document is compared with it; shorten its query"
+        )
     writer.store_watch(watch)
     if (size := writer.watch_size()) > _MOST_CHARACTERS:  # the transaction is not committed
         most = f"at most {_MOST_CHARACTERS:,} characters together, as JSON: with this one they would have {size:,}"
@@ -171,11 +182,21 @@ class Matcher:
         """Write the events of the documents that the transaction of `writer` has added or changed."""
         ids = writer.changed_ids(self._since)
         run = _Run(writer, self._settings, self._embedding, self._pool)
+        try:
+            self._write_events(writer, run, ids)
+        except OutOfTime as error:
+            longest = self._pool.longest
+            raise OutOfTime(
+                f"the {len(self._pool.watches):,} watches take too long for these documents: nothing was changed; send "
+                f"fewer or shorter documents, or remove watches: the longest is {longest.name!r}"
+            ) from error
+        self._since = writer.revision()
+
+    def _write_events(self, writer: Writer, run: "_Run", ids: Sequence[int]) -> None:
         for some in batches(ids, max(1, min(_DOCUMENTS, _PAIRS // max(1, len(self._pool.watches))))):
             events = run.events(some)
             writer.add_events(events)
             self.events += len(events)
-        self._since = writer.revision()
 
 
 class _Run:

@@ -3,7 +3,8 @@
 The training part of 20 Newsgroups is served, each attack by a server of its own, while another client searches for
 a few words, one search after another. The table has the answers to the attack, the memory of the server and its
 processes above that of the idle one (MiB), the longest time that the other client waited, and how long the attack took
-(seconds). A server that grows by more than `--most` GiB is killed. `--before PYTHON` attacks the server of another
+(seconds). With `--expensive`, the most expensive request of each endpoint is found instead, by changing one field after
+another. A server that grows by more than `--most` GiB is killed. `--before PYTHON` attacks the server of another
 environment, too, such as that of an older checkout. `--only` names attacks.
 """
 
@@ -24,6 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlencode
 
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
@@ -33,6 +35,9 @@ from tests.indexer.server.running import RunningServer, descendants
 
 MEMORY, WAIT = 1024, 1.0
 """Targets: MiB above the idle server, and seconds that another client waits."""
+
+LIMIT = 36.0
+"""Seconds of a request: its 30, and those in which work is given up."""
 
 PATIENCE = 240
 """Seconds after which an attack is given up."""
@@ -217,6 +222,22 @@ def small_members(attack: Attack) -> None:
         attack.ask("POST", "/collections/news/documents", gzip.compress(text) * 200_000)
 
 
+def zipped_records(attack: Attack) -> None:
+    """An upload of half a MiB that unzips to many short records, and one that stays within the ratio."""
+    for repeats in (30_000_000, 400_000):
+        lines = "".join(f'{{"id":"{i % 97}","text":"dog"}}\n' for i in range(97)) * (repeats // 97 // 20)
+        attack.ask("POST", "/collections/news/documents", gzip.compress(lines.encode()))
+
+
+def many_watches(attack: Attack) -> None:
+    """Forty watches of as many words as are allowed, then a document of 20,000 words."""
+    for i in range(40):
+        body = {"query": attack.text(20 * i, 1000), "within": 9, "rank": "wmd"}
+        attack.ask("PUT", f"/collections/news/watches/w{i}", body)
+    attack.ask("PUT", "/collections/news/watches/long", {"query": attack.text(0, 2500), "within": 9})
+    attack.ask("PUT", "/collections/news/documents/x", {"text": attack.text(0, 20_000)})
+
+
 def many_rank_fields(attack: Attack) -> None:
     """299 records that have none of 100,000 fields, all of which a problem of each would name."""
     fields, documents = [f"f{i:06}" for i in range(100_000)], [*([{"text": "a"}] * 299), "dog"]
@@ -311,6 +332,35 @@ def termination(attack: Attack) -> None:
 # --- connections and files
 
 
+def termination_of_a_change(attack: Attack) -> None:
+    """SIGTERM while a long upload is written."""
+    lines = "".join(json.dumps({"id": f"x{i}", "text": attack.text(i, 300)}) + "\n" for i in range(100_000))
+    upload = threading.Thread(
+        target=attack.ask, args=("POST", "/collections/news/documents", lines.encode()), daemon=True
+    )
+    upload.start()
+    time.sleep(8)
+    attack.server.process.send_signal(signal.SIGTERM)
+    with suppress(subprocess.TimeoutExpired):
+        attack.server.process.wait(PATIENCE)
+    upload.join(PATIENCE)
+    attack.answers[f"exit code {attack.server.process.poll()}"] += 1
+
+
+def ambiguous_requests(attack: Attack) -> None:
+    """Requests that a proxy would divide otherwise."""
+    hidden = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    for lines in (
+        b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"X: y\n\r\n",
+        b"X: y\r\n z\r\n\r\n",
+    ):
+        with socket.create_connection(attack.address, timeout=PATIENCE) as connection:
+            connection.sendall(b"POST /rerank HTTP/1.1\r\nHost: localhost\r\n" + lines + hidden)
+            received = b"".join(iter(lambda connection=connection: connection.recv(1 << 16), b""))
+        attack.answers[" ".join(str(part[9:12], "ascii") for part in received.split(b"HTTP/1.1")[1:]) or "closed"] += 1
+
+
 def invented_methods(attack: Attack) -> None:
     """3,000 methods that nobody has heard of."""
     for i in range(3000):
@@ -378,12 +428,91 @@ ATTACKS: Sequence[Callable[[Attack], None]] = (
     conditions,
     proximity,
     termination,
+    termination_of_a_change,
+    ambiguous_requests,
+    zipped_records,
+    many_watches,
     invented_methods,
     idle_connections,
     half_sent_bodies,
     no_descriptors,
     duplicate_searches,
 )
+
+
+# --- the most expensive request
+
+
+Choices = dict[str, Sequence[Any]]
+"""The values of each field of a request, the smallest first."""
+
+
+def _requests(attack: Attack) -> dict[str, tuple[str, str, Choices]]:
+    """Return method, path and choices of the endpoints that compute."""
+    texts = [attack.text(0, n) for n in (5, 300, 5000, 100_000)]
+    options: Choices = {
+        "k": [1, 100, 1000],
+        "rank": ["bm25", "wmd", "wmd:weights=tfidf+cover+2*bm25+cosine", "chamfer"],
+    }
+    options |= {"exact": [False, True], "explain": [False, True], "full": [False, True], "highlight": [False, True]}
+    options |= {"percentile": [False, True], "passage": [None, 20, 10_000], "group_by": [None, "label"]}
+    candidates = [[attack.text(n * i, n) for i in range(m)] for n, m in ((5, 10), (300, 1000), (5000, 100))]
+    claims = {"claim": texts, "sources": [texts[:1], texts[1:3], [texts[2]] * 20]}
+    return {
+        "search": ("POST", SEARCH, {"query": texts} | options),
+        "search, queries": ("POST", SEARCH, {"queries": [texts[:1] * 10, texts[1:2] * 100]} | options),
+        "similar": ("POST", "/collections/news/similar", {"key": [KEY]} | options),
+        "explain": ("POST", "/collections/news/explain", {"query": texts, "key": [KEY], "highlight": [False, True]}),
+        "why-not": ("POST", "/collections/news/why-not", {"query": texts, "key": [KEY], "k": [1, 1000]}),
+        "rerank": ("POST", "/rerank", {"query": texts, "texts": candidates}),
+        "compare": ("POST", "/compare", claims),
+        "changes": ("POST", "/changes", {"old": texts, "new": [text[::-1] for text in texts]}),
+        "put document": ("PUT", "/collections/news/documents/x", {"text": [*texts, texts[-1] * 2]}),
+        "put watch": ("PUT", "/collections/news/watches/w", {"query": texts, "within": [0.1, 99]}),
+    }
+
+
+def expensive(python: str, index: Path, words: list[str], tries: int) -> list[list[object]]:
+    """Return a row for each endpoint: the most expensive of `tries` requests, found by changing one field after another.
+
+    A field keeps the value by which a request took longest; refused requests count, too.
+    """
+    rows: list[list[object]] = []
+    with tempfile.TemporaryDirectory(prefix="moverank-expensive-") as name:
+        server = RunningServer("-i", index, log=Path(name) / "log", python=python)
+        attack = Attack(server, words, index)
+        try:
+            for endpoint, (method, path, choices) in _requests(attack).items():
+                body, worst, asked = {field: values[0] for field, values in choices.items()}, (0.0, "", 0.0), 0
+                with watched(server, 1 << 20) as (other, peak):
+                    for field_name, values in [*choices.items()] * 2:
+                        for value in values:
+                            if asked >= tries:
+                                break
+                            given = body | {field_name: value}
+                            attack.answers.clear()
+                            began = time.perf_counter()
+                            attack.ask(method, path, {name: one for name, one in given.items() if one is not None})
+                            taken, asked = time.perf_counter() - began, asked + 1
+                            if taken > worst[0]:
+                                worst, body = (taken, next(iter(attack.answers), "-"), peak[0]), given
+                shown = ", ".join(f"{name} {_short(one)}" for name, one in body.items() if one)
+                met = worst[0] < LIMIT and peak[0] < MEMORY and other.longest < WAIT
+                rows.append(
+                    [endpoint, asked, worst[1], f"{worst[0]:.1f}", f"{peak[0]:.0f}", f"{other.longest:.2f}", shown, met]
+                )
+                show(f"  {' | '.join(map(str, rows[-1]))}")
+        finally:
+            server.stop(signal.SIGKILL)
+    return rows
+
+
+def _short(value: object) -> str:
+    if isinstance(value, str) and len(value) > 60:
+        return f"of {len(value.split()):,} words"
+    if isinstance(value, list):
+        return f"{len(value)} of {max(len(one.split()) for one in value):,} words"
+    return str(value)
 
 
 @dataclass
@@ -474,7 +603,7 @@ def attacked(work: Callable[[Attack], None], python: str, index: Path, words: li
             server.stop(signal.SIGKILL)
         counted = ", ".join(f"{number} x {what}" if number > 1 else what for what, number in answers.items())
         state = "killed: " if died else "given up: " if given_up else ""
-        ended = work is termination
+        ended = work in (termination, termination_of_a_change)
         waited = "-" if ended else f"{other.longest:.2f}"
         met = not (died or given_up) and peak[0] < MEMORY and (ended or other.longest < WAIT)
         return [work.__name__.replace("_", " "), state + counted, f"{peak[0]:.0f}", waited, f"{taken:.1f}", met]
@@ -504,6 +633,10 @@ def main() -> None:
     parser = argument_parser(__doc__)
     parser.add_argument("--before", metavar="PYTHON", help="the interpreter of an environment with another version")
     parser.add_argument("--only", nargs="*", default=[], help="names of attacks")
+    parser.add_argument(
+        "--tries", type=int, default=40, help="requests of each endpoint, to find its most expensive (40)"
+    )
+    parser.add_argument("--expensive", action="store_true", help="only find the most expensive requests")
     parser.add_argument("--most", type=float, default=4.0, help="GiB above the idle server at which it is killed")
     arguments = parser.parse_args()
     chosen = [work for work in ATTACKS if not arguments.only or work.__name__ in arguments.only]
@@ -514,6 +647,15 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="moverank-attacks-") as directory:
             index = collection(Path(directory), python)
             show(f"{name}: {len(words):,} words have a vector")
+            if arguments.expensive:
+                rows = [
+                    [*cells, "ok" if met else "MISSED"]
+                    for *cells, met in expensive(python, index, words, arguments.tries)
+                ]
+                heads = ["endpoint", "asked", "answer", "s", "MiB above idle", "another waits s", "request", "target"]
+                show_table(heads, rows)
+                missed = name == "now" and any("MISSED" in row for row in rows)
+                continue
             rows = []
             for work in chosen:
                 *cells, met = attacked(work, python, index, words, arguments.most)

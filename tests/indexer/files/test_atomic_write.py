@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from moverank.indexer.files.atomic_write import atomic_directory, atomic_file, durable_file, sync_path
+from moverank.indexer.files.atomic_write import atomic_directory, atomic_file, durable_file, named_file, sync_path
 
 _Writer = Callable[[Path], AbstractContextManager[Any]]
 
@@ -76,14 +76,26 @@ def test_a_file_keeps_its_permissions(tmp_path: Path) -> None:
         assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
-def test_links_and_devices_are_written_in_place(tmp_path: Path) -> None:
+def test_links_and_pipes_that_the_user_names_are_written_in_place(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "target")
-    for path in (tmp_path / "link", Path(os.devnull)):
-        with atomic_file(path) as file:
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    for name in ("link", "pipe"):
+        with named_file(tmp_path / name) as file:
             file.write(b"new")
     assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "target").read_bytes() == b"new"
-    assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
+    assert [(tmp_path / "target").read_bytes(), os.read(reader, 9)] == [b"new", b"new"]
+    os.close(reader)
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+def test_links_among_our_own_files_are_replaced(tmp_path: Path) -> None:
+    (tmp_path / "target").write_text("precious")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    with atomic_file(tmp_path / "link") as file:
+        file.write(b"new")
+    assert not (tmp_path / "link").is_symlink()
+    assert [(tmp_path / name).read_text() for name in ("target", "link")] == ["precious", "new"]
 
 
 @pytest.mark.parametrize("write", [atomic_file, atomic_directory])

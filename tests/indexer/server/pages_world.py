@@ -85,6 +85,10 @@ class PagesServer:
         """Return the JSON answer to a JSON body."""
         return self._ask("POST", path, json.dumps(value).encode(), {"Content-Type": "application/json"}).json
 
+    def upload(self, path: str, body: bytes) -> Reply:
+        """Return the answer to an upload of documents."""
+        return self._ask("POST", path, body, {"Content-Type": "application/x-ndjson"})
+
     def browsed(self, path: str, method: str = "GET", **headers: str) -> Reply:
         """Return the answer to what a browser sends."""
         return self._ask(method, path, headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"} | headers)

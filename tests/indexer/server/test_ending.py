@@ -8,12 +8,18 @@ import threading
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from moverank.indexer.errors import CollectionError
+from moverank import Collection, Document, Part
+from moverank.indexer.server.limits import Limits
+from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.writer_process import WriterProcess, write_records
+from moverank.rerank.errors import OutOfTime
+from moverank.rerank.runtime.deadline import stopping
 from tests.indexer.server.conftest import make_collection
+from tests.indexer.server.pages_world import pages_server
 from tests.indexer.server.running import Reply, RunningServer, descendants
 from tests.waiting import wait_until
 
@@ -132,20 +138,72 @@ def test_the_change_that_runs_is_made_before_the_writer_ends(tmp_path: Path) -> 
     pipes = [tmp_path / name for name in ("one.jsonl", "two.jsonl", "three.jsonl")]
     for pipe in pipes:
         os.mkfifo(pipe)
-    writer = WriterProcess(make_collection(tmp_path))
-    running, *waiting = [writer.submit(partial(write_records, str(pipe))) for pipe in pipes]
+    writer = WriterProcess(make_collection(tmp_path), 300.0)
+    running, *waiting = [writer.submit(partial(write_records, str(pipe), 10)) for pipe in pipes]
     with pipes[0].open("w") as body:  # the change has begun
-        writer.stop()
+        writer.stop(running=False)
         closing = threading.Thread(target=writer.close)
         closing.start()
-        with pytest.raises(CollectionError, match="the server is ending"):
-            waiting[-1].result(30)
+        for one in waiting:
+            with pytest.raises(HttpProblem, match="the change was not made"):
+                one.result(30)
         assert closing.is_alive()
         body.write('{"id": "n1", "text": "red wine"}\n')
     assert running.result(30).added == 1
-    pipes[1].open("w").close()  # it was with the process already
     closing.join(30)
     assert not closing.is_alive()
+
+
+def test_a_change_that_runs_for_long_is_not_made_when_the_server_ends(pets: Path, tmp_path: Path) -> None:
+    """It is answered, the exit code is 0, and no document of it is stored."""
+    running = _running(pets, tmp_path, 1)
+    records = [{"id": f"n{i}", "text": "red wine " * 200} for i in range(200_000)]
+    body = "\n".join(map(json.dumps, records)).encode()
+    replies = list[Reply]()
+    upload = threading.Thread(target=lambda: replies.append(running.ask("/collections/pets/documents", body)))
+    upload.start()
+    wait_until(lambda: 'moverank_writes_waiting{collection="pets"} 1' in running.ask("/metrics").body.decode())
+    assert running.stop() == 0
+    upload.join()
+    assert (replies[0].status, replies[0].json["title"]) == (503, "service unavailable")
+    assert "the change was not made" in replies[0].json["detail"]
+    assert "Traceback" not in running.log.read_text()
+    with Collection.open(pets) as collection:
+        assert "n0" not in collection
+
+
+@pytest.mark.parametrize(
+    ("records", "limits", "sentence"),
+    [
+        (5, {"records": 4}, "at most 4 records are allowed in an upload: nothing was changed; send it in parts"),
+        (20_000, {"work_seconds": 0.2}, "the time for a change, 0.2 seconds, was over: nothing was changed"),
+    ],
+)
+def test_a_change_has_a_limit_of_work(tmp_path: Path, records: int, limits: dict[str, Any], sentence: str) -> None:
+    place = make_collection(tmp_path)
+    body = "\n".join(json.dumps({"id": f"n{i}", "text": "red wine " * 99}) for i in range(records)).encode()
+    with pages_server({"pets": place}, Limits(**limits)) as server:
+        reply = server.upload("/collections/pets/documents", body)
+        assert (reply.status, sentence in reply.json["detail"]) == (413, True)
+        assert server.upload("/collections/pets/documents", b'{"id": "one", "text": "red"}').status == 200
+    with Collection.open(place) as collection:
+        assert "n0" not in collection
+        assert "one" in collection
+
+
+def test_watches_that_take_too_long_refuse_the_documents_and_name_the_longest(tmp_path: Path) -> None:
+    place = make_collection(tmp_path)
+    with Collection.open(place) as collection:
+        for i in range(50):
+            collection.watch(f"w{i}", "dog " + "cat wine bread " * (i == 7), 9.0)
+        pool = collection._matcher(collection.settings)  # noqa: SLF001 - what the change uses
+        assert pool
+        with (
+            stopping(lambda: True),
+            pytest.raises(OutOfTime, match=r"the 50 watches take too long .* nothing was changed; .* longest is 'w7'"),
+        ):
+            collection.index([Document("new", parts=(Part("dog cat"),))], upkeep=False)
+        assert "new" not in collection
 
 
 def test_a_server_that_has_changed_documents_leaves_no_semaphores(writable: RunningServer) -> None:
