@@ -167,7 +167,7 @@ class ServedCollection:
         self._states = Follower(ServedState, self._store, directory, lambda: self._embedding, self._opened)
         self._states.refresh()
         self._changed, self._closed = Event(), Event()
-        self._writer = WriterProcess(directory, limits.work_seconds)
+        self._writer = WriterProcess(directory, limits.work_seconds, limits.cells)
         self._writes, self._write_lock = WaitingWrites(limits.writes), Lock()
         self._changes = 0  # documents since the last upkeep
         self._check, self._problem = DatabaseCheck(), ""

@@ -25,6 +25,7 @@ from moverank.indexer.server.freed_memory import return_freed_memory
 from moverank.indexer.server.log import LogFormat, log_format, start_log
 from moverank.indexer.server.parent import end_with_parent
 from moverank.indexer.watching.watches import NO_WATCHES
+from moverank.rerank.distance.cell_limit import limit_cells
 from moverank.rerank.errors import OutOfTime, TooLarge
 from moverank.rerank.runtime.deadline import NO_ANSWER, check_time, stopping
 
@@ -118,11 +119,11 @@ class _Waiting(NamedTuple):
 class WriterProcess:
     """Changes the collection in `directory`, one change after another; the process is started by the first one.
 
-    Each change has at most `seconds`.
+    Each change has at most `seconds`, and `cells` of cost matrices in memory; see `limit_cells`.
     """
 
-    def __init__(self, directory: Path, seconds: float) -> None:
-        self._directory, self._seconds, self._lock = directory, seconds, RLock()
+    def __init__(self, directory: Path, seconds: float, cells: int) -> None:
+        self._directory, self._seconds, self._cells, self._lock = directory, seconds, cells, RLock()
         self._waiting, self._runs = deque[_Waiting](), False
         self._closed = self._ended = False
         self._pool: ProcessPoolExecutor | None = None
@@ -174,7 +175,7 @@ class WriterProcess:
 
     def _running(self) -> ProcessPoolExecutor:
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(1, _SPAWN, _begin, (log_format(),))
+            self._pool = ProcessPoolExecutor(1, _SPAWN, _begin, (log_format(), self._cells))
             self._process = self._pool.submit(os.getpid)
         return self._pool
 
@@ -210,10 +211,11 @@ class WriterProcess:
             self._ending.join(2 * _LAST)
 
 
-def _begin(log: LogFormat) -> None:
+def _begin(log: LogFormat, cells: int) -> None:
     """Log as the server does, ignore signals, which reach all processes, and end with the server."""
     signal.signal(_END, lambda *_: _ending.set())
     start_log(log)
+    limit_cells(cells)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     end_with_parent()

@@ -33,7 +33,7 @@ from moverank.rerank.bags.weights import Frequencies, PartCounts, weigh
 from moverank.rerank.distance.ground_cost import vector_norms
 from moverank.rerank.distance.near_words import NearWordsOf, PairBounds, common_words
 from moverank.rerank.distance.nearest import nearest
-from moverank.rerank.errors import NoKnownWords, OutOfTime
+from moverank.rerank.errors import NoKnownWords, OutOfTime, TooLarge
 from moverank.rerank.ranking import Distance
 from moverank.rerank.runtime.parallel import batches, map_ahead
 from moverank.rerank.runtime.thread_pool import parallel_for, single_threaded_blas
@@ -184,11 +184,11 @@ class Matcher:
         run = _Run(writer, self._settings, self._embedding, self._pool)
         try:
             self._write_events(writer, run, ids)
-        except OutOfTime as error:
-            longest = self._pool.longest
-            raise OutOfTime(
-                f"the {len(self._pool.watches):,} watches take too long for these documents: nothing was changed; send "
-                f"fewer or shorter documents, or remove watches: the longest is {longest.name!r}"
+        except (OutOfTime, TooLarge) as error:
+            what = "take too long" if isinstance(error, OutOfTime) else "are too long"
+            raise type(error)(
+                f"the {len(self._pool.watches):,} watches {what} for these documents: nothing was changed; send fewer "
+                f"or shorter documents, or remove watches: the longest is {self._pool.longest.name!r}"
             ) from error
         self._since = writer.revision()
 

@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -334,7 +335,7 @@ def termination(attack: Attack) -> None:
 
 def termination_of_a_change(attack: Attack) -> None:
     """SIGTERM while a long upload is written."""
-    lines = "".join(json.dumps({"id": f"x{i}", "text": attack.text(i, 300)}) + "\n" for i in range(100_000))
+    lines = "".join(json.dumps({"id": f"x{i}", "text": attack.text(i % 70_000, 60)}) + "\n" for i in range(400_000))
     upload = threading.Thread(
         target=attack.ask, args=("POST", "/collections/news/documents", lines.encode()), daemon=True
     )
@@ -357,8 +358,8 @@ def ambiguous_requests(attack: Attack) -> None:
     ):
         with socket.create_connection(attack.address, timeout=PATIENCE) as connection:
             connection.sendall(b"POST /rerank HTTP/1.1\r\nHost: localhost\r\n" + lines + hidden)
-            received = b"".join(iter(lambda connection=connection: connection.recv(1 << 16), b""))
-        attack.answers[" ".join(str(part[9:12], "ascii") for part in received.split(b"HTTP/1.1")[1:]) or "closed"] += 1
+            received = b"".join(iter(partial(connection.recv, 1 << 16), b""))
+        attack.answers[" ".join(str(part[1:4], "ascii") for part in received.split(b"HTTP/1.1")[1:]) or "closed"] += 1
 
 
 def invented_methods(attack: Attack) -> None:
@@ -457,7 +458,7 @@ def _requests(attack: Attack) -> dict[str, tuple[str, str, Choices]]:
     options |= {"exact": [False, True], "explain": [False, True], "full": [False, True], "highlight": [False, True]}
     options |= {"percentile": [False, True], "passage": [None, 20, 10_000], "group_by": [None, "label"]}
     candidates = [[attack.text(n * i, n) for i in range(m)] for n, m in ((5, 10), (300, 1000), (5000, 100))]
-    claims = {"claim": texts, "sources": [texts[:1], texts[1:3], [texts[2]] * 20]}
+    claims: Choices = {"claim": texts, "sources": [texts[:1], texts[1:3], [texts[2]] * 20]}
     return {
         "search": ("POST", SEARCH, {"query": texts} | options),
         "search, queries": ("POST", SEARCH, {"queries": [texts[:1] * 10, texts[1:2] * 100]} | options),
@@ -473,7 +474,7 @@ def _requests(attack: Attack) -> dict[str, tuple[str, str, Choices]]:
 
 
 def expensive(python: str, index: Path, words: list[str], tries: int) -> list[list[object]]:
-    """Return a row for each endpoint: the most expensive of `tries` requests, found by changing one field after another.
+    """Return the most expensive of `tries` requests of each endpoint, found by changing one field after another.
 
     A field keeps the value by which a request took longest; refused requests count, too.
     """

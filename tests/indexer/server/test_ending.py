@@ -138,7 +138,7 @@ def test_the_change_that_runs_is_made_before_the_writer_ends(tmp_path: Path) -> 
     pipes = [tmp_path / name for name in ("one.jsonl", "two.jsonl", "three.jsonl")]
     for pipe in pipes:
         os.mkfifo(pipe)
-    writer = WriterProcess(make_collection(tmp_path), 300.0)
+    writer = WriterProcess(make_collection(tmp_path), 300.0, 10**6)
     running, *waiting = [writer.submit(partial(write_records, str(pipe), 10)) for pipe in pipes]
     with pipes[0].open("w") as body:  # the change has begun
         writer.stop(running=False)
