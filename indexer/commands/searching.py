@@ -251,6 +251,8 @@ def search(
             search = _proving(collection, output.proof) if output.proof else collection.search
             ranking = search(single, options, vector=given.vector())
             _print_ranking(_named(single), ranking, output)
+            if query is not None and ranking.unknown_words and server is None:
+                _note_language(collection, query, ranking.unknown_words)
         else:
             rankings = collection.search_many([each.document for each in batch if not each.problem], options)
             named = [(each.id, each.text) for each in batch]
@@ -419,6 +421,15 @@ def _queries(text: str | None, queries: str | None, given: QueryChoices) -> "tup
     if given.query_vector is not None and queries is not None:
         batch = with_vectors(batch, given.query_vector)
     return batch, single_query(given.file, given.thread)
+
+
+def _note_language(collection: "Any", query: str, unknown: Sequence[str]) -> None:
+    """Print a note if a query with words without a vector is of another language than the collection."""
+    from moverank.indexer.commands.text_notes import query_note
+    from moverank.indexer.formatters.terminal import note
+
+    if sentence := query_note(query, len(unknown), collection.settings):
+        note(sentence)
 
 
 def _check_proven(proof: Path | None, *, several: bool, server: str | None) -> None:

@@ -19,6 +19,7 @@ _LEAST_TEXTS = 5
 _PLAIN, _HARDLY = 0.8, 0.1
 """The share of texts that another language must have, and that the collection's language must not exceed."""
 
+_LEAST_WORDS = 3  # of a query whose language can be told
 _USUAL = 0.2
 """Share of stop words from which texts are of the language of the list: .2 to .45 of the words of prose are in it."""
 
@@ -66,6 +67,27 @@ def chosen_language_note(found: "Detected", collection: "Collection") -> str:
     return f"language: {found.code} ({reason}); {_command(collection, 'CODE')} chooses another"
 
 
+def query_note(query: str, unknown: int, own: "Settings") -> str | None:
+    """Return a note on a query that seems to be of another language than the collection; None if it is not.
+
+    `unknown` is the number of its words without a vector: with few of them, the language does no harm.
+    """
+    from moverank.rerank.words.detection import can_detect, detected
+    from moverank.rerank.words.languages import NO_LANGUAGE
+
+    words = len(own.tokenizer.words(query))
+    if own.language == NO_LANGUAGE or words < _LEAST_WORDS or 4 * unknown < words or not can_detect():
+        return None
+    try:
+        found = detected([query])
+    except OSError:  # as in `_other_language`
+        return None
+    if not found.main or found.main == own.language or found.share(own.language) > _HARDLY:
+        return None
+    seems = f"{_named(found.main)}, but the collection's language is {_name(own.language)}"
+    return f"the query seems to be {seems}: {unknown} of its {words} words have no vector, and are not compared"
+
+
 def _sample(collection: "Collection", revision: int, last: int) -> list[str]:
     """Return the beginnings of some new texts, evenly spread; training changes all documents, also older ones."""
     from moverank.indexer.indexing.first_texts import spread_texts
@@ -102,10 +124,14 @@ def _has_stop_words(texts: Sequence[str], own: "Settings") -> bool:
 
 
 def _other_note(other: str, own: "Settings") -> str:
+    return f"most of these texts seem to be {_named(other)}, but the collection's language is {_name(own.language)}"
+
+
+def _named(code: str) -> str:
+    """Return the name of a language that was found, with its code."""
     from moverank.rerank.words.languages import CODES, language_of
 
-    name = f"{language_of(other).name.capitalize()} ({other})" if other in CODES else f"another language ({other})"
-    return f"most of these texts seem to be {name}, but the collection's language is {_name(own.language)}"
+    return f"{language_of(code).name.capitalize()} ({code})" if code in CODES else f"another language ({code})"
 
 
 def _name(code: str) -> str:

@@ -168,11 +168,11 @@ class Reranker:
         Candidates and query are texts, records such as `{"title": ..., "text": ...}` or a thread's, or a `Document`; a
         hit's key is the key in a mapping, a record or a document, else the index ("0", "1", ...), which is always in
         `Hit.candidate`. The first `k` hits (None: all) are exact; later hits may have been pruned: they have a lower
-        bound instead, `exact=False`. Candidates without a known word come last, and are `wordless`. Scores fall
-        strictly: 1 / (1 + x) of the distance or total x; a sum of distances is not divided by its unit. `scores` are
-        the engine's, for rankings with the term `vector`. `rank` and `gamma` replace the defaults. `highlight`: the
-        first `k` hits have the places of the query's words and of words near to them; `passage`: and the window of up
-        to so many words that is nearest to the query; see `SearchOptions`.
+        bound instead, `exact=False`. Candidates without a known word, also None and NaN, come last, and are `wordless`.
+        Scores fall strictly: 1 / (1 + x) of the distance or total x; a sum of distances is not divided by its unit.
+        `scores` are the engine's, for rankings with the term `vector`. `rank` and `gamma` replace the defaults.
+        `highlight`: the first `k` hits have the places of the query's words and of words near to them; `passage`: and
+        the window of up to so many words that is nearest to the query; see `SearchOptions`.
 
         Raises NoKnownWords if the query has no word to rank by, and UsageError for invalid arguments.
         """
@@ -354,7 +354,7 @@ def _without_effect(
     return unknown, ignored_words(texts, known, ranking, found, view.scores)
 
 
-def _prior(candidates: Sequence[Text], field: str, ids: NDArray[np.int64]) -> Prior:
+def _prior(candidates: Sequence[Text | float | None], field: str, ids: NDArray[np.int64]) -> Prior:
     """Return the numbers in a field of the candidates; UsageError if none has one."""
     fields = [one.metadata if isinstance(one, Document) else one for one in candidates]
     values = [one.get(field) if isinstance(one, Mapping) else None for one in fields]

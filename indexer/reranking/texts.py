@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import isnan
 from typing import Any, Self
 
 import numpy as np
@@ -27,8 +28,8 @@ document."""
 THE_QUERY = "the query"
 """The name of a query in messages; any other name is a candidate's."""
 
-Candidates = Sequence[Text] | Mapping[str, Text]
-"""Candidates in the order of the engine, or by key."""
+Candidates = Sequence[Text | float | None] | Mapping[str, Text | float | None]
+"""Candidates in the order of the engine, or by key; None or NaN, as in a table, is a text without words."""
 
 
 def candidate_documents(candidates: Candidates) -> list[Document]:
@@ -41,12 +42,17 @@ def candidate_documents(candidates: Candidates) -> list[Document]:
     return [document_of_text(one, f"text {i}", str(i)) for i, one in enumerate(candidates)]
 
 
-def document_of_text(text: Text, name: str, key: str = "") -> Document:
-    """Return a text or record as a document, whose key is `key` unless it has one; `name` is for messages."""
+def document_of_text(text: Text | float | None, name: str, key: str = "") -> Document:
+    """Return a text or record as a document, whose key is `key` unless it has one; `name` is for messages.
+
+    A candidate may be missing, None or NaN as in a table: it has no words.
+    """
     if isinstance(text, str):
         return Document(key, parts=(Part(text),))
     if isinstance(text, Mapping):
         return _from_record(text, name, key)
+    if name != THE_QUERY and (text is None or (isinstance(text, float) and isnan(text))):
+        return Document(key)
     if not isinstance(text, Document):
         raise UsageError(f"{name} must be a string, a record or a Document, not {text!r}")
     check_ranks(text)

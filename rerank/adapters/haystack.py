@@ -19,9 +19,9 @@ from moverank.rerank.errors import OptionError
 class MoverankRanker:
     """Ranks documents by their contents, exactly, as a search would.
 
-    `path` names a file of word vectors or a collection, which `warm_up` or the first run loads. `top_k`: the number of
-    documents returned; None: all. `keep_rest`: also return the others, after the first `top_k`. `rank`: specification
-    of the ranking, by default the collection's. `highlight`: the meta data of the first `top_k` have
+    `ranker` is the path of word vectors or of a collection, which `warm_up` or the first run loads. `top_k`: the number
+    of documents returned; None: all. `keep_rest`: also return the others, after the first `top_k`. `rank`:
+    specification of the ranking, by default the collection's. `highlight`: the meta data of the first `top_k` have
     `moverank_highlights`, the places in the contents where words of the query stand, and words near to them. `passage`:
     they have `moverank_passage`, the window of up to so many words that is nearest to the query.
 
@@ -32,7 +32,7 @@ class MoverankRanker:
 
     def __init__(
         self,
-        path: str,
+        ranker: str,
         top_k: int | None = 10,
         rank: str | None = None,
         *,
@@ -40,11 +40,11 @@ class MoverankRanker:
         highlight: bool = False,
         passage: int | None = None,
     ) -> None:
-        if not isinstance(path, str):  # Haystack stores the arguments as YAML
-            raise OptionError(f"path must be a string, the path of word vectors or of a collection, not {path!r}")
-        self.path, self.top_k, self.rank, self.keep_rest = path, check_count("top_k", top_k), rank, keep_rest
+        if not isinstance(ranker, str):  # Haystack stores the arguments as YAML
+            raise OptionError(f"ranker must be a string, the path of word vectors or of a collection, not {ranker!r}")
+        self.ranker, self.top_k, self.rank, self.keep_rest = ranker, check_count("top_k", top_k), rank, keep_rest
         self.highlight, self.passage = highlight, check_passage(passage)
-        self._held = HeldRanker(path)
+        self._held = HeldRanker(ranker)
 
     def warm_up(self) -> None:
         """Load the ranker; once, however often it is called."""
@@ -52,7 +52,7 @@ class MoverankRanker:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the component as Haystack stores it."""
-        arguments = {"path": self.path, "top_k": self.top_k, "rank": self.rank, "keep_rest": self.keep_rest}
+        arguments = {"ranker": self.ranker, "top_k": self.top_k, "rank": self.rank, "keep_rest": self.keep_rest}
         return dict(default_to_dict(self, **arguments, highlight=self.highlight, passage=self.passage))
 
     @classmethod

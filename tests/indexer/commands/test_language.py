@@ -270,6 +270,16 @@ def test_texts_of_another_language_are_noticed_with_the_remedy(call: Call, vecto
     assert (quiet.code, "seem to be" in quiet.err) == (0, False)
 
 
+def test_a_query_of_another_language_is_noticed(call: Call, tmp_path: Path) -> None:
+    made = prose(tmp_path / "en.csv", "en", times=30)
+    assert call("index", made, "-i", tmp_path / "en").code == 0
+    answer = call("search", PROSE["de"] + " plug", "-i", tmp_path / "en")
+    seems = "the query seems to be German (de), but the collection's language is English: "
+    assert (answer.code, seems in answer.err) == (0, True)
+    for query in (PROSE["en"], "hot plug", "Stecker plug"):
+        assert "seems to be" not in call("search", query, "-i", tmp_path / "en").err
+
+
 def test_english_texts_need_no_model_of_languages(
     call: Call, vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,7 +88,7 @@ def test_words_without_a_vector_are_named(embedding: Embedding) -> None:
 @pytest.mark.parametrize(
     ("query", "texts", "message"),
     [
-        ("dog", ["dog", None], "text 1 must be a string, a record or a Document, not None"),
+        ("dog", ["dog", 3], "text 1 must be a string, a record or a Document, not 3"),
         ("dog", {"a": b"dog"}, "text a must be a string, a record or a Document, not b'dog'"),
         (None, ["dog"], "the query must be a string, a record or a Document, not None"),
     ],
@@ -408,3 +408,11 @@ def test_units_are_those_of_the_candidates_that_are_no_copies_of_the_query(embed
 
 def _words(text: str) -> str:
     return " ".join(word for word in re.findall("[a-z]+", text.lower()) if word in WORDS)
+
+
+def test_missing_candidates_have_no_words() -> None:
+    """As in a table of pandas: they keep their places, and come last."""
+    ranker = Reranker(Embedding.of(["hot", "plug", "warm"], [[1.0, 0.0], [0.0, 1.0], [1.0, 0.2]]))
+    ranking = ranker.rank("warm plug", [None, "hot plug", math.nan, "plug"])
+    assert [(hit.candidate, hit.wordless) for hit in ranking.hits] == [(1, False), (3, False), (0, True), (2, True)]
+    assert [hit.key for hit in ranker.rank("warm plug", {"a": None, "b": "plug"}).hits] == ["b", "a"]

@@ -92,7 +92,7 @@ def test_a_pipeline_is_stored_and_loaded(vectors_file: Path) -> None:
     again = Pipeline.loads(stored, allowed_modules=[MODULE])
     assert again.to_dict() == pipeline.to_dict()
     assert again.to_dict()["components"]["moverank"]["init_parameters"] == {
-        "path": str(vectors_file), "top_k": 2, "rank": "wmd", "keep_rest": True, "highlight": False, "passage": None
+        "ranker": str(vectors_file), "top_k": 2, "rank": "wmd", "keep_rest": True, "highlight": False, "passage": None
     }  # fmt: skip
     inputs = {"moverank": {"query": world.QUERY, "documents": _documents()}}
     assert _ids(again.run(inputs)["moverank"]) == _ids(pipeline.run(inputs)["moverank"])
@@ -111,7 +111,7 @@ def test_creation_reads_nothing_and_warm_up_loads_once(tmp_path: Path, vectors_f
 
 
 def test_invalid_arguments_are_named(vectors_file: Path) -> None:
-    with pytest.raises(ValueError, match="path must be a string"):
+    with pytest.raises(ValueError, match="ranker must be a string"):
         MoverankRanker(vectors_file)  # type: ignore[arg-type]
     message = "top_k must be a whole number of 1 or more, or None for all, not 0"
     with pytest.raises(ValueError, match=message):
