@@ -1,7 +1,8 @@
 """Turns an outcome into hits with keys, titles, snippets and flows."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -68,10 +69,11 @@ def ranking_of(stored: StoredHits, outcome: Outcome, query: Query, tokenizer: To
     `tokenizer` finds the words of the query in the texts of hits.
     """
     ids = outcome.ids.tolist()
+    queried = with_parts(query.words.all_texts or query.words.texts)  # once: it may have many words
     hits = []
     for position, (id_, distance) in enumerate(zip(ids, outcome.distances.tolist(), strict=True)):
         flows = explain_words(query.words, stored.bags[id_]).flows if id_ in stored.bags else ()
-        about = [flow.target for flow in flows] or query.words.all_texts or query.words.texts
+        about = with_parts([flow.target for flow in flows]) or queried
         key, title, label = stored.shown[id_]
         texts = stored.texts.get(id_, [])
         extract, text = snippet(texts, title, about, tokenizer), whole_text(texts) if stored.full else None
@@ -109,12 +111,18 @@ def _bags(documents: DocumentWords, query: Query, ids: Sequence[int], size: Answ
     return bags
 
 
+def with_parts(words: Iterable[str]) -> frozenset[str]:
+    """Return words, and the words of those that are phrases, which are not found in pieces of a text."""
+    return frozenset(part for word in words for part in (word, *word.split(JOINT)))
+
+
 def snippet(
-    texts: Sequence[str], title: str, about: Collection[str], tokenizer: Tokenizer, length: int = _LENGTH
+    texts: Sequence[str], title: str, about: AbstractSet[str], tokenizer: Tokenizer, length: int = _LENGTH
 ) -> str:
     """Return the up to `length` characters of `texts` with the most words of `about`, without a leading `title`.
 
-    Of equally good extracts, the earliest is returned; an ellipsis marks omitted text.
+    The words are those of `with_parts`. Of equally good extracts, the earliest is returned; an ellipsis marks omitted
+    text.
     """
     words = without_title("\n".join(texts).strip(), title).split()
     has_spaces = tokenizer.segmentation == WHOLE
@@ -122,9 +130,8 @@ def snippet(
     pieces = list(islice(split, _WORDS + 1))
     if not pieces:
         return ""
-    wanted = frozenset(part for word in about for part in (word, *word.split(JOINT)))  # pieces have no phrase
     considered, words_in = pieces[:_WORDS], _words_in(tokenizer)
-    matching = {piece for piece in set(considered) if not wanted.isdisjoint(words_in(piece))}
+    matching = {piece for piece in set(considered) if not about.isdisjoint(words_in(piece))}
     hits = [position for position, piece in enumerate(considered) if piece in matching]
     start, end = _best_window(list(map(len, considered)), hits, length if has_spaces else length - 1)
     shown = "".join(pieces[start:end]).rstrip()

@@ -4,7 +4,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from moverank import Collection
-from moverank.indexer.search.hits import snippet
+from moverank.indexer.search.hits import snippet, with_parts
 from moverank.rerank.words.tokenizer import Tokenizer
 from tests.indexer.world import document
 
@@ -44,7 +44,7 @@ def test_a_hit_has_its_whole_text_on_request(collection: Collection) -> None:
 
 @given(st.lists(_TEXT, max_size=3), st.lists(_WORD, max_size=3), st.integers(10, 40))
 def test_a_snippet_is_a_run_of_words_within_the_length(texts: list[str], about: list[str], length: int) -> None:
-    extract, words = snippet(texts, "", about, TOKENIZER, length), "\n".join(texts).split()
+    extract, words = snippet(texts, "", with_parts(about), TOKENIZER, length), "\n".join(texts).split()
     shown = extract.removeprefix("… ").removesuffix(" …").split()
     assert len(" ".join(shown)) <= length
     runs = [words[start : start + len(shown)] for start in range(len(words) - len(shown) + 1)]
@@ -59,52 +59,52 @@ def test_a_snippet_is_a_run_of_words_within_the_length(texts: list[str], about: 
 def test_a_snippet_contains_a_query_word_if_the_text_does(text: str, about: list[str]) -> None:
     queried = {word for piece in about for word in TOKENIZER.words(piece)}
     present = queried.intersection(TOKENIZER.words(text))
-    assert not present or queried.intersection(TOKENIZER.words(snippet([text], "", queried, TOKENIZER, 30)))
+    assert not present or queried.intersection(TOKENIZER.words(snippet([text], "", with_parts(queried), TOKENIZER, 30)))
 
 
 def test_the_run_with_most_query_words_is_shown() -> None:
     text = "one two three four five Six seven. eight nine six ten seven eleven " + "tail " * 9
-    extract = snippet([text], "", ["six", "seven"], TOKENIZER, 34)
+    extract = snippet([text], "", with_parts(["six", "seven"]), TOKENIZER, 34)
     assert "Six seven. eight nine six" in extract
     assert (extract[:2], extract[-2:]) == ("… ", " …")
-    assert snippet([text], "", [], TOKENIZER, 18) == "one two three four …"
-    assert snippet([text], "", ["tail"], TOKENIZER, 9)[:6] == "… tail"
+    assert snippet([text], "", frozenset(), TOKENIZER, 18) == "one two three four …"
+    assert snippet([text], "", frozenset({"tail"}), TOKENIZER, 9)[:6] == "… tail"
 
 
 def test_white_space_is_one_space() -> None:
-    assert snippet(["a\n\n b", "c"], "", [], TOKENIZER) == "a b c"
+    assert snippet(["a\n\n b", "c"], "", frozenset(), TOKENIZER) == "a b c"
 
 
 def test_the_title_is_not_repeated() -> None:
-    assert snippet(["A Title\nand what follows"], "a title", [], TOKENIZER) == "and what follows"
-    assert snippet(["A Title"], "A Title", [], TOKENIZER) == ""
-    assert snippet(["Before: A Title"], "A Title", [], TOKENIZER) == "Before: A Title"
+    assert snippet(["A Title\nand what follows"], "a title", frozenset(), TOKENIZER) == "and what follows"
+    assert snippet(["A Title"], "A Title", frozenset(), TOKENIZER) == ""
+    assert snippet(["Before: A Title"], "A Title", frozenset(), TOKENIZER) == "Before: A Title"
 
 
 def test_a_word_with_the_title_as_prefix_is_not_cut() -> None:
-    assert snippet(["Windows crash"], "Win", [], TOKENIZER) == "Windows crash"
+    assert snippet(["Windows crash"], "Win", frozenset(), TOKENIZER) == "Windows crash"
 
 
 def test_without_text_the_snippet_is_empty() -> None:
-    assert snippet([], "Title", ["a"], TOKENIZER) == ""
-    assert snippet([" \n", ""], "", ["a"], TOKENIZER) == ""
+    assert snippet([], "Title", frozenset({"a"}), TOKENIZER) == ""
+    assert snippet([" \n", ""], "", frozenset({"a"}), TOKENIZER) == ""
 
 
 def test_a_word_longer_than_the_snippet_is_cut_with_an_ellipsis() -> None:
-    assert snippet(["x" * 50 + " y"], "", [], TOKENIZER, 10) == "x" * 10 + " …"
-    assert snippet(["x" * 50], "", [], TOKENIZER, 10) == "x" * 10 + " …"
+    assert snippet(["x" * 50 + " y"], "", frozenset(), TOKENIZER, 10) == "x" * 10 + " …"
+    assert snippet(["x" * 50], "", frozenset(), TOKENIZER, 10) == "x" * 10 + " …"
 
 
 def test_words_are_found_as_the_collection_splits_them() -> None:
     text = "one two three ISPARTA five"
-    assert snippet([text], "", ["\u0131sparta"], Tokenizer(language="tr"), 12) == "… ISPARTA five"
-    assert snippet([text], "", ["\u0131sparta"], TOKENIZER, 12) == "one two …"
+    assert snippet([text], "", frozenset({"\u0131sparta"}), Tokenizer(language="tr"), 12) == "… ISPARTA five"
+    assert snippet([text], "", frozenset({"\u0131sparta"}), TOKENIZER, 12) == "one two …"
 
 
 def test_texts_without_spaces_are_cut_between_words() -> None:
     text = "我们在北京大学学习自然语言处理。他们在上海喝咖啡、天气很好。"
     chinese = Tokenizer(language="zh", segmentation="icu")
-    assert snippet([text], "", ["咖啡"], chinese, 12) == "… 处理。他们在上海喝咖啡、 …"
-    assert snippet([text], "", ["北京"], chinese, 6) == "我们在北京 …"
-    assert snippet([text], "", [], chinese, 99) == text
-    assert snippet(["我们 在 北京"], "", [], chinese) == "我们 在 北京"
+    assert snippet([text], "", frozenset({"咖啡"}), chinese, 12) == "… 处理。他们在上海喝咖啡、 …"
+    assert snippet([text], "", frozenset({"北京"}), chinese, 6) == "我们在北京 …"
+    assert snippet([text], "", frozenset(), chinese, 99) == text
+    assert snippet(["我们 在 北京"], "", frozenset(), chinese) == "我们 在 北京"

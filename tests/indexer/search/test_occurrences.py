@@ -21,7 +21,7 @@ from moverank.indexer.search import locating
 from moverank.indexer.search import occurrences as occurring
 from moverank.indexer.search import searcher as searching
 from moverank.indexer.search.answer_size import AnswerSize
-from moverank.indexer.search.hits import snippet
+from moverank.indexer.search.hits import snippet, with_parts
 from moverank.indexer.search.locating import Locator
 from moverank.indexer.search.occurrences import Occurrence, highlights_in, occurrences
 from moverank.rerank.distance.explain import Explanation
@@ -337,7 +337,7 @@ def _places(one: Document, *words: str) -> list[Highlight]:
 def test_a_short_snippet_is_not_looked_for_within_the_title() -> None:
     one = Document("d", "Hotel", (Part("Hotel hot"),))
     places = _places(one, "hot")
-    (place,) = highlights_in(snippet(["Hotel hot"], "Hotel", [], Tokenizer()), ["Hotel hot"], places)
+    (place,) = highlights_in(snippet(["Hotel hot"], "Hotel", frozenset(), Tokenizer()), ["Hotel hot"], places)
     assert (place.start, place.end) == (0, 3)
 
 
@@ -441,7 +441,7 @@ def test_the_budget_pays_for_all_places_once(collection: Collection, monkeypatch
 def test_highlights_of_a_snippet_are_those_of_the_text(parts: list[str]) -> None:
     one = document("d", *parts)
     found = _places(one, "b", "ab")
-    shown = snippet(parts, "", ["b"], Tokenizer(), 12)
+    shown = snippet(parts, "", with_parts(["b"]), Tokenizer(), 12)
     for place in (places := highlights_in(shown, parts, found)):
         assert Tokenizer().words(shown[place.start : place.end]) == [place.word]
     whole = shown.removeprefix("… ").removesuffix(" …")
