@@ -103,7 +103,7 @@ def newest_snapshot(
     wanted, valid = made_for(settings, embedding), valid_for(reader)
 
     def opened(path: Path, meta: dict[str, Any]) -> Snapshot:
-        snapshot = _opened(path, meta)
+        snapshot = opened_snapshot(path, meta)
         last = max(reader.last_document_id(), *reader.removed_ids(snapshot.revision), 0)
         terms = snapshot.segment.terms
         if not is_within(terms.ids[-1:], 0, last + 1):
@@ -115,18 +115,7 @@ def newest_snapshot(
     return newest_of(directory, wanted, valid, opened, damaged, distrusted)
 
 
-def newest(
-    directory: Path,
-    wanted: dict[str, Any],
-    valid: Callable[[int, str], bool],
-    damaged: Callable[[DamagedFile], None] = ignore_damage,
-    distrusted: AbstractSet[Path] = frozenset(),
-) -> Snapshot | None:
-    """Open the newest snapshot in `directory` that was made for `wanted`; see `newest_of`."""
-    return newest_of(directory, wanted, valid, _opened, damaged, distrusted)
-
-
-def _opened(path: Path, meta: dict[str, Any]) -> Snapshot:
+def opened_snapshot(path: Path, meta: dict[str, Any]) -> Snapshot:
     """Map a snapshot's arrays; check the arrays that every search needs now, the others on first use."""
     sizes, checksums = meta["sizes"], meta["files"]
     check_names(path, checksums, META)

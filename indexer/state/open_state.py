@@ -61,12 +61,12 @@ class OpenState:
         cls, store: Store, directory: Path, before: "Embedding | None", repairer: "SnapshotRepairer"
     ) -> Self | None:
         """Open the committed state; None before the collection has word vectors. `before`: vectors opened before."""
-        transaction = store.transaction()
-        state = None
+        transaction, state = store.transaction(), None
         try:
-            embedding = current_vectors(transaction.reader, directory, transaction.reader.settings(), before)
-            if embedding is not None:
-                state = cls(transaction, directory, embedding, repairer)
+            with transaction.translated():
+                embedding = current_vectors(transaction.reader, directory, transaction.reader.settings(), before)
+                if embedding is not None:
+                    state = cls(transaction, directory, embedding, repairer)
             return state
         finally:
             if state is None:
@@ -129,8 +129,9 @@ class OpenState:
         self._transaction.begin()
         is_same = False
         try:
-            found = self.reader.revision()
-            is_same = self.shows(found, self.reader.token(found) or "", self.reader.settings())
+            with self._transaction.translated():
+                found = self.reader.revision()
+                is_same = self.shows(found, self.reader.token(found) or "", self.reader.settings())
         finally:
             if not is_same:
                 self._transaction.end()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, CursorResult, Engine, bindparam, create_engine, event, make_url, text
-from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError, PendingRollbackError, SQLAlchemyError
+from sqlalchemy.exc import DatabaseError, OperationalError, PendingRollbackError, SQLAlchemyError
 
 from moverank.indexer.errors import CollectionError, ConnectionLost, LockedError, NoPermission
 from moverank.indexer.store.rows import (
@@ -88,17 +88,6 @@ class ConnectionRows(Rows):
         with self.lock:
             self.connection.execute(text(statement), parameters)
 
-    def attempt(self, statement: str, refused: str) -> bool:
-        """Execute a statement in a savepoint; return False if PostgreSQL refuses it with the SQLSTATE `refused`."""
-        try:
-            with self.lock, self.connection.begin_nested():
-                self.execute(statement)
-        except DBAPIError as error:
-            if getattr(error.orig, "sqlstate", None) != refused:
-                raise
-            return False
-        return True
-
     def execute_within(self, statement: str, values: Sequence[Any], **parameters: Any) -> None:
         """Execute a statement with `IN :values` that returns no rows, for at most `CHUNK` values at a time."""
         for some in chunks(values):
@@ -109,18 +98,12 @@ class ConnectionRows(Rows):
         if rows:
             self.connection.execute(text(statement), rows)
 
-    def insert(self, table: str, names: Sequence[str], rows: Iterable[Values], types: Sequence[str] = ()) -> None:
-        """Insert rows of values in the order of the columns `names`: into PostgreSQL with COPY.
-
-        COPY gets the values as text, or in the binary form of `types`, if these are given.
-        """
+    def insert(self, table: str, names: Sequence[str], rows: Iterable[Values]) -> None:
+        """Insert rows of values in the order of the columns `names`: into PostgreSQL with COPY."""
         columns = ", ".join(f'"{name}"' for name in names)
         if self.shared:
             driver: Any = self.connection.connection.driver_connection
-            form = f"({columns}) FROM STDIN{' (FORMAT BINARY)' if types else ''}"
-            with driver.cursor() as cursor, cursor.copy(f"COPY {table} {form}") as copy:
-                if types:
-                    copy.set_types(types)
+            with driver.cursor() as cursor, cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
                 for row in rows:
                     copy.write_row(row)
         elif listed := list(rows):

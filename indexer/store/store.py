@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -44,11 +45,16 @@ from moverank.indexer.store.writer import Writer
 class Transaction:
     """A transaction by `connect` that reads one state; once ended, it can begin again, and its `reader` reads by it.
 
-    `began` is a monotonic time. Raises CollectionError, such as ConnectionLost.
+    `translated` is a block whose errors are those of `database_errors`. `began` is a monotonic time. Raises
+    CollectionError, such as ConnectionLost.
     """
 
-    def __init__(self, connect: Callable[[], AbstractContextManager[Connection]]) -> None:
-        self._connect, self._opened = connect, ExitStack()
+    def __init__(
+        self,
+        connect: Callable[[], AbstractContextManager[Connection]],
+        translated: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        self._connect, self.translated, self._opened = connect, translated, ExitStack()
         self._rows = ConnectionRows(self._entered())
         self.reader = Reader(self._rows)
 
@@ -233,7 +239,7 @@ class Store:
 
     def transaction(self) -> "Transaction":
         """Begin a transaction that reads one state, and can be ended and begun again."""
-        return Transaction(self._connect)
+        return Transaction(self._connect, partial(database_errors, self.place))
 
     def revision(self) -> int:
         """Return the number of the last change; retry a lost connection, since an error would hide the commit."""

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.snapshot.document_vectors import EncodedVectors
-from moverank.indexer.snapshot.snapshot_files import Snapshot, newest
+from moverank.indexer.snapshot.snapshot_files import Snapshot, opened_snapshot
+from moverank.indexer.snapshot.snapshot_layout import newest_of
 from moverank.indexer.snapshot.snapshot_writer import SnapshotContent, write_snapshot
 from moverank.rerank.bags.weights import PartCounts
 from moverank.rerank.encoders.centroid import Centroid
@@ -47,4 +48,8 @@ def write(directory: Path, revision: int = 1, *, gamma: float = 0.0, portions: I
 
 def open_newest(directory: Path, latest: int, *, gamma: float = 0.0) -> Snapshot | None:
     """Open the newest snapshot for a gamma, of a revision not after `latest`."""
-    return newest(directory, _made_for(gamma), lambda revision, token: revision <= latest and token == _TOKEN)
+
+    def valid(revision: int, token: str) -> bool:
+        return revision <= latest and token == _TOKEN
+
+    return newest_of(directory, _made_for(gamma), valid, opened_snapshot)

@@ -11,8 +11,8 @@ import pytest
 from moverank import Collection, Document, Settings
 from moverank.indexer.errors import DamagedFile
 from moverank.indexer.files.checksums import checksummed_json
-from moverank.indexer.snapshot.snapshot_files import made_for, newest
-from moverank.indexer.snapshot.snapshot_layout import FORMAT
+from moverank.indexer.snapshot.snapshot_files import made_for, opened_snapshot
+from moverank.indexer.snapshot.snapshot_layout import FORMAT, newest_of
 from moverank.indexer.vectors.open_vectors import open_vectors
 from tests.indexer.snapshot.small_snapshot import FILES, open_newest, write
 from tests.indexer.stored_state import only_snapshot, snapshots
@@ -172,5 +172,5 @@ def test_incomplete_metadata_is_reported(tmp_path: Path, meta: dict[str, Any]) -
     path = write(tmp_path) / "meta.json"
     path.write_bytes(checksummed_json(meta))
     damages: list[DamagedFile] = []
-    assert newest(tmp_path, {}, lambda *_: True, damages.append) is None
+    assert newest_of(tmp_path, {}, lambda *_: True, opened_snapshot, damages.append) is None
     assert [damage.path for damage in damages] == [path]

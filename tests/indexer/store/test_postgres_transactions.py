@@ -17,6 +17,7 @@ from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.maintenance.upgrade import upgrade
 from moverank.indexer.state import open_state
 from moverank.indexer.store import Store
+from moverank.indexer.store.engines import ConnectionRows
 from tests.indexer.store.test_schema import AddNextSchema, add_next_schema
 from tests.indexer.world import CollectionFactory, document, random_documents
 from tests.waiting import wait_until
@@ -88,6 +89,27 @@ def test_a_session_that_the_server_ends_for_its_idleness_is_a_lost_connection(ur
         with pytest.raises(ConnectionLost):
             list(searching)
         assert opened.search(QUERY, k=2).hits
+
+
+@pytest.mark.parametrize("lost_at", range(3))
+def test_a_connection_that_is_lost_between_searches_is_made_again(
+    forum: Collection, url: str, monkeypatch: pytest.MonkeyPatch, lost_at: int
+) -> None:
+    """Wherever it is lost while the transaction begins again."""
+    expected = forum.search(QUERY, k=3).hits
+    real, seen = ConnectionRows.all, list[str]()
+
+    def losing(self: ConnectionRows, statement: str, **values: Any) -> Any:
+        seen.append(statement)
+        if len(seen) == lost_at + 1:
+            with _session(url) as session:
+                ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'moverank%'"
+                session.execute(ended)
+        return real(self, statement, **values)
+
+    monkeypatch.setattr(ConnectionRows, "all", losing)
+    assert forum.search(QUERY, k=3).hits == expected
+    assert len(seen) > lost_at
 
 
 def test_work_without_a_pause_moves_to_another_transaction(forum: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
