@@ -5,6 +5,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property, partial
+from math import isinf
 from threading import RLock
 
 import numpy as np
@@ -410,6 +411,9 @@ class Searcher:
             query = files.similar(request.key, query)
         else:
             query = files.text(request, query)
+        if options.explained and query.ranking.has_transport and isinf(query.within):
+            documents = files.view.documents_with_bag if query.allowed is None else len(query.allowed)
+            AnswerSize(options.most_characters).check_flows(min(query.k, documents), len(query.words.weights))
         if not options.highlight:
             return query
         spans = partial(self._spans, request, options.most_characters)

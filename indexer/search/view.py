@@ -119,6 +119,11 @@ class View:
         return JoinedBags.of(np.concatenate([np.empty(0, np.int64), *ids]), bags, self.dim)
 
     @cached_property
+    def documents_with_bag(self) -> int:
+        """Return the number of documents that have a word with a vector."""
+        return sum(int(part.live.sum()) for part in self.segments)
+
+    @cached_property
     def without_bag(self) -> NDArray[np.int64]:
         """Return the ids (m,), increasing, of documents that have words, but none with a vector."""
         with_bag = [part.segment.ids[part.live] for part in self.segments]

@@ -463,17 +463,17 @@ def _requests(attack: Attack) -> dict[str, tuple[str, str, Choices]]:
         "search": ("POST", SEARCH, {"query": texts} | options),
         "search, queries": ("POST", SEARCH, {"queries": [texts[:1] * 10, texts[1:2] * 100]} | options),
         "similar": ("POST", "/collections/news/similar", {"key": [KEY]} | options),
-        "explain": ("POST", "/collections/news/explain", {"query": texts, "key": [KEY], "highlight": [False, True]}),
+        "explain": ("POST", "/collections/news/explain", {"query": texts, "key": [KEY], "rank": options["rank"]}),
         "why-not": ("POST", "/collections/news/why-not", {"query": texts, "key": [KEY], "k": [1, 1000]}),
         "rerank": ("POST", "/rerank", {"query": texts, "texts": candidates}),
-        "compare": ("POST", "/compare", claims),
-        "changes": ("POST", "/changes", {"old": texts, "new": [text[::-1] for text in texts]}),
+        "compare": ("POST", "/collections/news/compare", claims),
+        "changes": ("POST", "/collections/news/changes", {"old": texts, "new": [text[::-1] for text in texts]}),
         "put document": ("PUT", "/collections/news/documents/x", {"text": [*texts, texts[-1] * 2]}),
         "put watch": ("PUT", "/collections/news/watches/w", {"query": texts, "within": [0.1, 99]}),
     }
 
 
-def expensive(python: str, index: Path, words: list[str], tries: int) -> list[list[object]]:
+def expensive(python: str, index: Path, words: list[str], tries: int, only: Sequence[str]) -> list[list[object]]:
     """Return the most expensive of `tries` requests of each endpoint, found by changing one field after another.
 
     A field keeps the value by which a request took longest; refused requests count, too.
@@ -484,6 +484,8 @@ def expensive(python: str, index: Path, words: list[str], tries: int) -> list[li
         attack = Attack(server, words, index)
         try:
             for endpoint, (method, path, choices) in _requests(attack).items():
+                if only and endpoint not in only:
+                    continue
                 body, worst, asked = {field: values[0] for field, values in choices.items()}, (0.0, "", 0.0), 0
                 with watched(server, 1 << 20) as (other, peak):
                     for field_name, values in [*choices.items()] * 2:
@@ -633,7 +635,7 @@ def main() -> None:
     """Attack, and print the tables."""
     parser = argument_parser(__doc__)
     parser.add_argument("--before", metavar="PYTHON", help="the interpreter of an environment with another version")
-    parser.add_argument("--only", nargs="*", default=[], help="names of attacks")
+    parser.add_argument("--only", nargs="*", default=[], help="names of attacks, or of endpoints")
     parser.add_argument(
         "--tries", type=int, default=40, help="requests of each endpoint, to find its most expensive (40)"
     )
@@ -651,7 +653,7 @@ def main() -> None:
             if arguments.expensive:
                 rows = [
                     [*cells, "ok" if met else "MISSED"]
-                    for *cells, met in expensive(python, index, words, arguments.tries)
+                    for *cells, met in expensive(python, index, words, arguments.tries, arguments.only)
                 ]
                 heads = ["endpoint", "asked", "answer", "s", "MiB above idle", "another waits s", "request", "target"]
                 show_table(heads, rows)
