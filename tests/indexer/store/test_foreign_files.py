@@ -4,6 +4,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 from subprocess import PIPE
@@ -101,11 +102,13 @@ def test_the_database_of_another_program_stays_as_it_is(tmp_path: Path, call: Ca
 
 _LONG = """
 import sys
+import time
+import time
 from pathlib import Path
 from moverank.indexer.store import Store, sqlite_url
 store = Store(sqlite_url(Path(sys.argv[1]) / "collection.db"))
-print("running", flush=True)
 try:
+    print("running", flush=True)
     with store.reading() as reader:
         reader.rows.all(sys.argv[2])
 except KeyboardInterrupt:
@@ -118,5 +121,6 @@ def test_a_long_statement_ends_by_a_signal(place: Path) -> None:
     with subprocess.Popen(command, stdout=PIPE, text=True) as process:
         assert process.stdout
         assert process.stdout.readline() == "running\n"
+        time.sleep(0.5)  # so that the statement runs in most cases; the test holds in all
         process.send_signal(signal.SIGINT)
         assert process.communicate()[0] == "interrupted\n"
