@@ -23,9 +23,15 @@ def test_a_topic_is_one_screen() -> None:
     assert max(len(section.splitlines()) for section in README.split("\n## ")) <= 60
 
 
-def test_readme_links_every_page_of_the_manual_with_its_summary() -> None:
-    linked = [tuple(cells) for cells in rows(README, "page")]
-    assert linked == [(f"[{topic}](indexer/manual/{topic}.md)", summary) for topic, summary in topics().items()]
+def test_readme_names_every_page_of_the_manual_with_its_summary() -> None:
+    named = [tuple(cells) for cells in rows(README, "page")]
+    assert named == [(f"`moverank help {topic}`", summary) for topic, summary in topics().items()]
+
+
+def test_readme_reads_alike_wherever_it_is_shown() -> None:
+    """A package index shows it without the files beside it: links are absolute, and there are no pictures."""
+    assert "![" not in README
+    assert not re.search(r"\]\((?!https://)", README)
 
 
 @pytest.mark.parametrize("name", PAGES)
