@@ -149,6 +149,7 @@ def fault(empty: Path, path: Path, before: State, after: State) -> str:
 
     `empty` is a collection without documents; `before` and `after` are the valid states.
     """
+    upgrade(path)
     content = stored(path)
     matching = [
         state
@@ -220,6 +221,7 @@ def main() -> None:
         for operation in operations:
             if operation == "migrate":
                 define_newer_schema(Path(name) / "versions")
+                upgrade(empty)
             rows.append(row(base, empty, operation, arguments.kills // len(operations), rng))
     show_table(HEADS, rows)
     sys.exit(any_missed(rows))

@@ -143,11 +143,10 @@ def test_an_interrupted_proof_leaves_no_file(collection: Path, tmp_path: Path) -
     slow = (
         "import time, moverank.indexer.proofs.prover as prover\n"
         "from moverank import cli\n"
-        "write = prover.atomic_file\n"
-        "def slowly(path):\n"
+        "def slowly():\n"
         "    print('writing', flush=True)\n"
         "    time.sleep(60)\n"
-        "prover.collected = lambda *_: slowly('')\n"
+        "prover.collected = lambda *_: slowly()\n"
         "cli.run()\n"
     )
     arguments = ["search", "cat", "-i", str(collection), *_EXACT, "--proof", str(file)]
