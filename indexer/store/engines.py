@@ -3,7 +3,7 @@
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from json import JSONDecodeError
 from pathlib import Path
@@ -176,12 +176,15 @@ def sqlite_engine(url: str, read_only: ReadOnlyFile | None) -> Engine:
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: object) -> None:
-        connection.isolation_level = None  # the driver's implicit transactions would commit before a CREATE TABLE
-        interruptible(connection)
-        if database:
-            check_content(connection, Path(database))
-        for pragma in pragmas:
-            connection.execute(f"PRAGMA {pragma}").close()
+        with ExitStack() as opened:
+            opened.callback(connection.close)  # SQLAlchemy does not close a connection that is refused here
+            connection.isolation_level = None  # the driver's implicit transactions would commit before a CREATE TABLE
+            interruptible(connection)
+            if database:
+                check_content(connection, Path(database))
+            for pragma in pragmas:
+                connection.execute(f"PRAGMA {pragma}").close()
+            opened.pop_all()
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from json import JSONDecodeError
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -129,14 +129,13 @@ def _connected(path: Path) -> sqlite3.Connection | None:
         connection = connect_file(path, "rw")
     except sqlite3.Error:
         return None
-    try:
+    with ExitStack() as opened, suppress(sqlite3.Error):
+        opened.callback(connection.close)
         connection.execute("BEGIN")
         check_content(connection, path)
         if connection.execute("SELECT version_num FROM alembic_version").fetchone() == (SCHEMA,):
+            opened.pop_all()
             return connection
-    except sqlite3.Error:
-        pass
-    connection.close()
     return None
 
 
