@@ -82,7 +82,7 @@ def _peak(process: Path) -> float:
         ("/collections/docs/why-not", {"query": ONE, "key": "long"}),
         ("/collections/docs/rerank", {"query": ONE, "keys": ["long"]}),
         ("/collections/docs/search", {"query": ONE, "k": 62, "rank": "wmd", "exact": True}),
-        ("/collections/docs/search", {"query": ONE, "k": 62, "rank": "wmd", "exact": True, "explain": True}),
+        ("/collections/docs/search", {"query": ONE, "where": {"key": "long"}, "rank": "wmd", "explain": True}),
         ("/collections/docs/search", {"queries": [ONE, ONE], "k": 62, "rank": "wmd", "exact": True}),
     ],
 )
