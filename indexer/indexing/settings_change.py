@@ -22,9 +22,8 @@ def change_settings(
 ) -> Settings:
     """Store changed settings, and return them; the caller holds the writer's lock.
 
-    `store`, `directory`, `settings` and `embedding` are the collection's; `choices` are new values by name.
-    Raises SettingsError for a permanent setting that differs,
-    UsageError for an invalid value.
+    `store`, `directory`, `settings` and `embedding` are the collection's; `choices` are new values by name. Raises
+    SettingsError for a permanent setting that differs, UsageError for an invalid value.
     """
     chosen = dict(choices)
     source = chosen.pop("embedding", None)

@@ -29,10 +29,6 @@ class AnswerSize:
         """Count the flows between bags of so many words."""
         self._add(_OF_WORD * sum(sizes))
 
-    def check_flows(self, hits: int, words: int) -> None:
-        """Raise TooLarge, before a search, if the flows of so many hits and query words are beyond the limit alone."""
-        AnswerSize(self._most).add_bags(hits * (words + 1))
-
     def add_places(self, hit: Hit) -> None:
         """Count the spans of a hit's flows, its highlights, and the text of its passage."""
         highlights = len(hit.highlights) + len(hit.snippet_highlights)

@@ -127,7 +127,7 @@ def sampled_distances(view: View, gamma: float, weights: Weights, progress: Prog
 
 def _sampled(view: View, gamma: float, weights: Weights, progress: Progress) -> SampledDistances:
     documents = tuple(_Documents.of(part, gamma, weights) for part in view.segments)
-    live = sum(int(part.live.sum()) for part in view.segments)
+    live = view.documents_with_bag
     path = view.directory / f"sample-{weights}-{gamma:g}" if view.directory else None
     stored = read_sample(path)
     fits = stored is not None and live / _CHANGE <= stored.documents <= live * _CHANGE
@@ -200,9 +200,8 @@ def _choose(view: View, documents: tuple[_Documents, ...], gamma: float, weights
     word_ids, first = np.unique(np.concatenate(ids), return_index=True)
     words = [np.searchsorted(word_ids, each) for each in ids]
     packed = Bags.of([_sorted_bag(own, bag.weights).bag for own, bag in zip(words, bags, strict=True)])
-    live = sum(int(each.part.live.sum()) for each in documents)
     nothing = np.empty(0, np.int64), np.empty((0, len(bags)))
-    return StoredSample(packed, word_ids, np.concatenate(vectors)[first], live, *nothing)
+    return StoredSample(packed, word_ids, np.concatenate(vectors)[first], view.documents_with_bag, *nothing)
 
 
 def _sorted_bag(

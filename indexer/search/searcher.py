@@ -413,7 +413,8 @@ class Searcher:
             query = files.text(request, query)
         if options.explained and query.ranking.has_transport and isinf(query.within):
             documents = files.view.documents_with_bag if query.allowed is None else len(query.allowed)
-            AnswerSize(options.most_characters).check_flows(min(query.k, documents), len(query.words.weights))
+            least = min(query.k, documents) * (len(query.words.weights) + 1)  # a hit has a word, too
+            AnswerSize(options.most_characters).add_bags(least)
         if not options.highlight:
             return query
         spans = partial(self._spans, request, options.most_characters)

@@ -18,11 +18,6 @@ from moverank.indexer.errors import CollectionError
 SCHEMA = "0.2.0"
 """The revision of the schema that the statements are for: the newest file of `migrations/versions`."""
 
-FOREIGN = (
-    "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE 'CREATE VIRTUAL %' LIMIT 1"
-)
-"""Finds what moverank never makes in a SQLite file: in one from somebody else, a view could compute without end."""
-
 CHUNK = 5000
 """Values in one `IN`: SQLite allows 32,766."""
 

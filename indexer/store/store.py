@@ -94,24 +94,25 @@ class Store:
 
     def prepare(self) -> None:
         """Make the tables of an empty database; CollectionError if it has another version's schema."""
-        with self._connect() as connection:
-            found = schema_of(connection)
-            steps = pending_migrations(connection, found) if found else ()
+        found, steps = self.schema()
         if steps:
             raise CollectionError(
                 f"the collection has schema {found}, this version's is {steps[-1]}: `moverank upgrade -i {self.place}` "
                 "changes it; make a copy first if an older version is still to read it"
             )
-        if found is None:
+        if not found:
             with self.migrating() as connection:
                 if schema_of(connection) is None:  # another process may have made them meanwhile
                     create_tables(connection)
 
     def schema(self) -> tuple[str, tuple[str, ...]]:
-        """Return the schema of a filled database, and those that lead to this version's; CollectionError if unknown."""
+        """Return the schema of a database, "" if it is empty, and those that lead from it to this version's.
+
+        Raises CollectionError for an unknown schema.
+        """
         with self._connect() as connection:
             found = schema_of(connection) or ""
-            return found, pending_migrations(connection, found)
+            return found, pending_migrations(connection, found) if found else ()
 
     def migrate(self, wait: float) -> None:
         """Migrate the tables to this version's schema, as a whole or not at all; the caller holds the writer's lock.
