@@ -50,10 +50,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.skip(reason=mark.args[0]))
 
 
+def schema_for(directory: Path) -> str:
+    """Return the URL of a schema of the running server, another one for each directory."""
+    schema = f"t_{blake2b(str(directory.resolve()).encode(), digest_size=8).hexdigest()}"
+    return f"postgresql://postgres@/postgres?host={os.environ['PGHOST']}&schema={schema}"
+
+
 def database_in(directory: Path) -> str:
     """Make a directory that of a new collection in PostgreSQL, and return the URL of its schema."""
-    schema = f"t_{blake2b(str(directory.resolve()).encode(), digest_size=8).hexdigest()}"
-    url = f"postgresql://postgres@/postgres?host={os.environ['PGHOST']}&schema={schema}"
+    url = schema_for(directory)
     directory.mkdir(parents=True, exist_ok=True)
     (directory / URL_FILE).write_text(url)
     return url

@@ -1,6 +1,4 @@
-import os
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +8,7 @@ from moverank import Collection
 from moverank.indexer.files.location import CACHE
 from moverank.indexer.store import Store
 from tests.indexer.world import CollectionFactory, MakeCollection, snapshot_above
+from tests.postgres_store import schema_for
 
 
 @pytest.fixture(scope="session")
@@ -45,13 +44,10 @@ def always_compact(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def schema_url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return the URL of a new schema in a database with pgvector; caches are in the directory of the test."""
+    """Return the URL of a new schema of PostgreSQL; caches are in the directory of the test."""
     request.getfixturevalue("postgres")
     monkeypatch.setenv(CACHE, str(tmp_path / "cache"))
-    database = f"postgresql://postgres@/postgres?host={os.environ['PGHOST']}"
-    with closing(Store(database, prepared=False)) as store, store.writing() as writer:
-        writer.rows.connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
-    return f"{database}&schema=v_{abs(hash(tmp_path))}"
+    return schema_for(tmp_path)
 
 
 @pytest.fixture

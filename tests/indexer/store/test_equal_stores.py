@@ -6,7 +6,6 @@ import random
 import string
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,11 @@ import pytest
 
 from moverank import Collection, Document, Part, Settings
 from moverank.indexer.errors import CollectionError, UsageError
-from moverank.indexer.files.location import TRUSTED, URL_FILE
+from moverank.indexer.files.location import TRUSTED
 from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.reading import read_documents
 from moverank.indexer.reading.finding.origins import Origins
+from tests.postgres_store import database_in
 
 pytestmark = [pytest.mark.sqlite("both stores are in each test"), pytest.mark.usefixtures("postgres")]
 
@@ -83,19 +83,13 @@ FILTERS: list[Any] = [
 ]
 
 
-def _database(name: str) -> str:
-    schema = f"t_{blake2b(name.encode(), digest_size=8).hexdigest()}"
-    return f"postgresql://postgres@/postgres?host={os.environ['PGHOST']}&schema={schema}"
-
-
 @pytest.fixture
 def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Collection, Collection]]:
     """Yield two empty collections, one in a SQLite file and one in PostgreSQL."""
     (tmp_path / "vectors.txt").write_text(VECTORS)
     settings = Settings(embedding=str(tmp_path / "vectors.txt"))
     shared = tmp_path / "shared"
-    shared.mkdir()
-    (shared / URL_FILE).write_text(_database(str(tmp_path)))
+    database_in(shared)
     monkeypatch.setenv(TRUSTED, str(tmp_path))
     with ExitStack() as opened:
         made = [opened.enter_context(Collection.create(place, settings)) for place in (tmp_path / "file", shared)]

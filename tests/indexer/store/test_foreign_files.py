@@ -102,8 +102,6 @@ def test_the_database_of_another_program_stays_as_it_is(tmp_path: Path, call: Ca
 
 _LONG = """
 import sys
-import time
-import time
 from pathlib import Path
 from moverank.indexer.store import Store, sqlite_url
 store = Store(sqlite_url(Path(sys.argv[1]) / "collection.db"))

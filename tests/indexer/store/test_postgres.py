@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -27,24 +26,9 @@ pytestmark = pytest.mark.usefixtures("postgres")
 QUERY = "ant bee cat"
 
 
-@pytest.fixture
-def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return the URL of a new schema; caches are in the directory of the test."""
-    monkeypatch.setenv(CACHE, str(tmp_path / "cache"))
-    return f"postgresql://postgres@/postgres?host={os.environ['PGHOST']}&schema=s_{abs(hash(tmp_path))}"
-
-
-@pytest.fixture
-def forum(url: str, factory: CollectionFactory) -> Iterator[Collection]:
-    """Make a collection of 30 documents in PostgreSQL."""
-    with Collection.create(url, factory.settings()) as collection:
-        collection.index(random_documents(30))
-        yield collection
-
-
-def _end_sessions(url: str, but: int = 0) -> int:
+def _end_sessions(schema_url: str, but: int = 0) -> int:
     """End all sessions of other connections, as an administrator may; return how many."""
-    with closing(Store(url)) as store, store.writing() as writer:
+    with closing(Store(schema_url)) as store, store.writing() as writer:
         ended = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid NOT IN (pg_backend_pid(), %s)"
         return int(writer.rows.connection.exec_driver_sql(ended, (but,)).scalar_one())
 
@@ -57,26 +41,26 @@ def _same(one: Ranking, other: Ranking) -> bool:
 
 
 def test_searches_are_exact_on_the_same_and_on_another_machine(
-    forum: Collection, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    forum: Collection, schema_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = Twin.of(random_documents(30)).distances(QUERY)
     check_exact(forum.search(QUERY, k=7), expected, 7)
     monkeypatch.setenv(CACHE, str(tmp_path / "another machine"))
-    with Collection.open(url) as there:
+    with Collection.open(schema_url) as there:
         check_exact(there.search(QUERY, k=7), expected, 7)
         there.index([document("new", QUERY)])
     forum.refresh()
     assert forum.search(QUERY, k=1).hits[0].key == "new"
     assert check_collection(forum.path).sentences() == ()
-    assert forum.path != collection_directory(url)
+    assert forum.path != collection_directory(schema_url)
 
 
 def test_a_reading_machine_compacts_its_own_files(
-    forum: Collection, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    forum: Collection, schema_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(CACHE, str(tmp_path / "another machine"))
     monkeypatch.setattr("moverank.indexer.snapshot.compaction.SMALL_TAIL", 10)
-    with Collection.open(url) as reader:
+    with Collection.open(schema_url) as reader:
         reader.search("ant")
         first = [path.name for path in reader.path.glob("snapshot-*")]
         forum.index(random_documents(60, seed=4))
@@ -89,8 +73,8 @@ def test_a_reading_machine_compacts_its_own_files(
 
 
 @pytest.mark.usefixtures("forum")
-def test_the_writer_is_named_and_others_wait(url: str) -> None:
-    with closing(Store(url)) as store, closing(Store(url)) as other, store.locked():
+def test_the_writer_is_named_and_others_wait(schema_url: str) -> None:
+    with closing(Store(schema_url)) as store, closing(Store(schema_url)) as other, store.locked():
         with (
             pytest.raises(
                 LockedError, match=rf"process {os.getpid()} on .* is writing to the database: try again .*--wait"
@@ -102,22 +86,22 @@ def test_the_writer_is_named_and_others_wait(url: str) -> None:
             pass
         with store.locked():  # again by the same store
             pass
-    with closing(Store(url)) as other, other.locked():
+    with closing(Store(schema_url)) as other, other.locked():
         pass
 
 
-def test_a_writer_whose_lock_was_lost_changes_nothing(url: str, forum: Collection) -> None:
-    with closing(Store(url)) as store, store.locked(), store.reading() as reader:
+def test_a_writer_whose_lock_was_lost_changes_nothing(schema_url: str, forum: Collection) -> None:
+    with closing(Store(schema_url)) as store, store.locked(), store.reading() as reader:
         own = reader.rows.number("SELECT pg_backend_pid()")
-        assert _end_sessions(url, own)
+        assert _end_sessions(schema_url, own)
         with pytest.raises(ConnectionLost, match="nothing was changed"), store.writing() as writer:
             writer.add_documents([document_row("late")])
     assert "late" not in forum
 
 
-def test_a_session_that_is_ended_within_a_transaction_loses_only_that(url: str, forum: Collection) -> None:
+def test_a_session_that_is_ended_within_a_transaction_loses_only_that(schema_url: str, forum: Collection) -> None:
     def insert_and_lose() -> None:
-        with closing(Store(url)) as store, store.writing() as writer:
+        with closing(Store(schema_url)) as store, store.writing() as writer:
             writer.add_documents([document_row("half")])
             _kill(writer.rows.number("SELECT pg_backend_pid()"))
             writer.next_revision()
@@ -136,17 +120,17 @@ def _kill(process: int) -> None:
         connection.execute("SELECT pg_terminate_backend(%s)", (process,))
 
 
-def test_a_search_after_a_lost_connection_is_repeated(url: str, forum: Collection) -> None:
+def test_a_search_after_a_lost_connection_is_repeated(schema_url: str, forum: Collection) -> None:
     before = forum.search(QUERY, k=5)
-    assert _end_sessions(url)
+    assert _end_sessions(schema_url)
     assert _same(forum.search(QUERY, k=5), before)
 
 
-def test_copies_answer_alike(forum: Collection, url: str, tmp_path: Path) -> None:
+def test_copies_answer_alike(forum: Collection, schema_url: str, tmp_path: Path) -> None:
     forum.index([Document("long", "Title", (Part("ant dog", 0), Part("bee", 1)), "x", {"n": 1.5, "l": ["a"]})])
     forum.remove(["d3"])
-    there, back = tmp_path / "file.index", url + "_copy"
-    assert copy_collection(url, there) == copy_collection(there, back) == 3
+    there, back = tmp_path / "file.index", schema_url + "_copy"
+    assert copy_collection(schema_url, there) == copy_collection(there, back) == 3
     with Collection.open(there) as file, Collection.open(back) as database:
         for rank in ("wmd", "pwmd", "bm25", "rwmd+0.5*bm25"):
             assert _same(file.search(QUERY, k=9, rank=rank), forum.search(QUERY, k=9, rank=rank))
@@ -156,7 +140,7 @@ def test_copies_answer_alike(forum: Collection, url: str, tmp_path: Path) -> Non
         assert len(database) == len(forum) + 1
     for target in (there, back):
         with pytest.raises(CollectionError, match="already"):
-            copy_collection(url, target)
+            copy_collection(schema_url, target)
         assert check_collection(collection_directory(target)).sentences() == ()
 
 
@@ -166,10 +150,10 @@ def test_hits_have_their_whole_texts(forum: Collection) -> None:
     assert [hit.text for hit in hits] == [texts[hit.key] for hit in hits]
 
 
-def test_an_empty_schema_is_no_collection(url: str) -> None:
-    assert not Collection.exists(url)
+def test_an_empty_schema_is_no_collection(schema_url: str) -> None:
+    assert not Collection.exists(schema_url)
     with pytest.raises(CollectionError, match="there is no collection in postgresql://postgres@/postgres"):
-        Collection.open(url)
+        Collection.open(schema_url)
 
 
 def test_keys_begin_with_a_prefix_by_code_points(forum: Collection) -> None:
@@ -198,12 +182,12 @@ def test_a_server_that_is_not_there_is_one_sentence(tmp_path: Path, monkeypatch:
     assert "\n" not in str(caught.value)
 
 
-def test_the_command_line_takes_a_url(url: str, factory: CollectionFactory, tmp_path: Path) -> None:
+def test_the_command_line_takes_a_url(schema_url: str, factory: CollectionFactory, tmp_path: Path) -> None:
     texts = tmp_path / "texts.jsonl"
     texts.write_text("".join(json.dumps({"id": f"t{i}", "text": "ant bee"}) + "\n" for i in range(3)))
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "moverank", "--cache", str(tmp_path / "other"), *arguments, "-i", url]
+        command = [sys.executable, "-m", "moverank", "--cache", str(tmp_path / "other"), *arguments, "-i", schema_url]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     made = run("index", str(texts), "--embedding", str(factory.vectors))
@@ -219,11 +203,11 @@ def test_the_command_line_takes_a_url(url: str, factory: CollectionFactory, tmp_
         assert not list((tmp_path / "cache").iterdir())  # `--cache` named another
 
 
-def test_the_lines_of_the_manual_run(url: str, tmp_path: Path) -> None:
+def test_the_lines_of_the_manual_run(schema_url: str, tmp_path: Path) -> None:
     write_files(tmp_path)
     (block,) = [one.text for one in examples(PAGES["postgresql"]) if one.info == "shell postgres"]
     url_of_manual = "postgresql://ada@db.example/texts?schema="
-    own = url.partition("schema=")[0] + "schema="
+    own = schema_url.partition("schema=")[0] + "schema="
     for line in block.splitlines():
         command = line.replace(url_of_manual, own).replace("moverank ", f"{sys.executable} -m moverank ", 1)
         found = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S602
@@ -231,11 +215,11 @@ def test_the_lines_of_the_manual_run(url: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("forum")
-def test_a_collection_is_opened_by_one_session(url: str, tmp_path: Path) -> None:
+def test_a_collection_is_opened_by_one_session(schema_url: str, tmp_path: Path) -> None:
     texts = tmp_path / "texts.jsonl"
     texts.write_text(json.dumps({"id": "new", "text": "ant"}) + "\n")
     with cutting_proxy() as proxy:
-        there = url.replace(os.environ["PGHOST"], str(proxy.directory))
+        there = schema_url.replace(os.environ["PGHOST"], str(proxy.directory))
         for command, sessions in ((["search", "ant"], 1), (["index", str(texts)], 2), (["check"], 1)):  # 1 for the lock
             proxy.arm(0, delivered=False)
             done = subprocess.run(
@@ -244,9 +228,9 @@ def test_a_collection_is_opened_by_one_session(url: str, tmp_path: Path) -> None
             assert (done.returncode, proxy.sessions) == (0, sessions), done.stderr
 
 
-def test_a_commit_that_was_not_acknowledged_is_looked_up(url: str, forum: Collection) -> None:
+def test_a_commit_that_was_not_acknowledged_is_looked_up(schema_url: str, forum: Collection) -> None:
     with cutting_proxy() as proxy:
-        there = url.replace(os.environ["PGHOST"], str(proxy.directory))
+        there = schema_url.replace(os.environ["PGHOST"], str(proxy.directory))
         with Collection.open(there) as cut:
             before, number = cut.search(QUERY, k=5), 0
             while not (number and not proxy.has_cut):  # one message later each time, until it is not reached
@@ -256,10 +240,10 @@ def test_a_commit_that_was_not_acknowledged_is_looked_up(url: str, forum: Collec
                 try:
                     cut.index([document(key, "ant")], upkeep=False)
                 except ConnectionLost:
-                    with Collection.open(url) as direct:
+                    with Collection.open(schema_url) as direct:
                         assert key not in direct
                 else:
-                    with Collection.open(url) as direct:
+                    with Collection.open(schema_url) as direct:
                         assert direct.get(key) is not None
     assert before.hits
     assert check_collection(forum.path).sentences() == ()

@@ -1,6 +1,5 @@
 """Kills at random moments, and two writers, lose no event and invent none."""
 
-import os
 import random
 import subprocess
 import sys
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from moverank import Collection, Event
-from moverank.indexer.files.location import CACHE
 from tests.indexer.watching.stream import documents
 from tests.indexer.world import CollectionFactory, Twin, document
 from tests.postgres_store import new_place
@@ -26,9 +24,7 @@ def place(request: pytest.FixtureRequest, factory: CollectionFactory, tmp_path: 
     """Return the place of a collection of one document, with watches, on each engine."""
     found = str(new_place(tmp_path / "collection"))
     if request.param == "postgresql":
-        request.getfixturevalue("postgres")
-        request.getfixturevalue("monkeypatch").setenv(CACHE, str(tmp_path / "cache"))
-        found = f"postgresql://postgres@/postgres?host={os.environ['PGHOST']}&schema=w_{abs(hash(tmp_path))}"
+        found = request.getfixturevalue("schema_url")
     with Collection.create(found, factory.settings()) as collection:
         collection.index([document("first", "ant", label="red")])
         for name, (text, within, where) in _WATCHES.items():
