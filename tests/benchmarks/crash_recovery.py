@@ -12,7 +12,6 @@ import sys
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
@@ -26,17 +25,19 @@ from tests.benchmarks.small_collection import (  # isort: split
     temporary_files,
 )
 
+import pytest
 from alembic import command
 
 from moverank import Collection, Document
 from moverank.indexer.maintenance.upgrade import upgrade
 from moverank.indexer.store import Store, open_store, schema, sqlite_url
+from moverank.indexer.store.rows import SCHEMA
 from tests.benchmarks.child_process import FAILED, Report, run_in_child, run_until_killed
 from tests.benchmarks.common import any_missed, argument_parser, show_table, verdict
+from tests.indexer.store.next_schema import add_next_schema
 from tests.postgres_store import collections_in, copied, removed
 
 _FIRST = 40
-_FIRST_SCHEMA, _NEWER_SCHEMA = "0.2.0", "0.9.0"
 _LONGEST = 1.2  # seconds until the kill
 OPERATIONS = ("add", "update", "remove", "refit", "vectors", "rebuild", "migrate")
 FAULTS = ("documents", "changes", "results", FAILED, "left")
@@ -104,34 +105,8 @@ def migrate_up_and_down(path: Path) -> None:
         upgrade(path)
         store = Store(sqlite_url(path / "collection.db"))
         with store.migrating() as connection:
-            command.downgrade(schema.alembic_config(connection), _FIRST_SCHEMA)
+            command.downgrade(schema.alembic_config(connection), SCHEMA)
         store.close()
-
-
-def define_newer_schema(folder: Path) -> None:
-    """Define a schema newer than that of this version, whose migration is written to a folder."""
-    newest, newer = schema.SCHEMA, _NEWER_SCHEMA
-    (folder / "newer.py").write_text(
-        "import sqlalchemy as sa\nfrom alembic import op\n"
-        f"revision, down_revision = {newer!r}, {newest!r}\n"
-        "def upgrade():\n"
-        "    op.create_table('extra', sa.Column('id', sa.Integer(), primary_key=True))\n"
-        "    with op.batch_alter_table('documents') as batch:\n"
-        "        batch.add_column(sa.Column('extra', sa.String()))\n"
-        "def downgrade():\n"
-        "    op.drop_table('extra')\n"
-        "    with op.batch_alter_table('documents') as batch:\n"
-        "        batch.drop_column('extra')\n"
-    )
-    alembic_config = schema.alembic_config
-
-    def config(connection: Any) -> Any:
-        extended = alembic_config(connection)
-        own = Path(extended.get_main_option("script_location")) / "versions"
-        extended.set_main_option("version_locations", f"{own}:{folder}")
-        return extended
-
-    schema.alembic_config, schema.SCHEMA = config, newer
 
 
 def stored(path: Path) -> dict[str, tuple[str, list[str]]]:
@@ -216,11 +191,10 @@ def main() -> None:
         base = create(Path(name), "base", documents(range(_FIRST), 0))
         empty = create(Path(name), "empty", [])
         reversed_vectors(Path(name))
-        (Path(name) / "versions").mkdir()
         operations = arguments.work or (OPERATIONS if arguments.store == "sqlite" else OPERATIONS[:-1])
         for operation in operations:
             if operation == "migrate":
-                define_newer_schema(Path(name) / "versions")
+                add_next_schema(pytest.MonkeyPatch(), Path(name))
                 upgrade(empty)
             rows.append(row(base, empty, operation, arguments.kills // len(operations), rng))
     show_table(HEADS, rows)

@@ -17,16 +17,17 @@ from typing import Any
 
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
+import pytest
+
 from moverank import Collection
 from moverank.indexer.errors import LockedError
 from moverank.indexer.files.location import CACHE, collection_directory
 from moverank.indexer.maintenance.upgrade import upgrade
-from moverank.indexer.store import schema
 from tests.benchmarks.common import any_missed, argument_parser, show, show_table, verdict
-from tests.benchmarks.crash_recovery import define_newer_schema
 from tests.benchmarks.small_collection import QUERIES, documents
 from tests.engines.postgres_server import postgres_server
 from tests.indexer.server.running import RunningServer
+from tests.indexer.store.next_schema import NEXT, add_next_schema
 from tests.indexer.world import CollectionFactory
 
 _DOCUMENTS = 200
@@ -85,7 +86,7 @@ def watched(connection: Any, url: str, seconds: float, server: RunningServer) ->
 
 def migrated(connection: Any, url: str, folder: Path) -> list[list[object]]:
     """Return the rows of a migration beside a reader, and alone."""
-    define_newer_schema(folder)
+    add_next_schema(pytest.MonkeyPatch(), folder)
     place = collection_directory(url)
     connection.autocommit = False
     connection.execute("SELECT count(*) FROM hour.documents")
@@ -101,7 +102,7 @@ def migrated(connection: Any, url: str, folder: Path) -> list[list[object]]:
     before, steps = upgrade(place)
     return [
         ["migration beside a reader names it, s", f"{waited:.1f}", verdict(named is not None and waited < 4)],
-        [f"then from {before} to", ", ".join(steps), verdict(steps == (schema.SCHEMA,))],
+        [f"then from {before} to", ", ".join(steps), verdict(steps == (NEXT,))],
     ]
 
 
@@ -122,7 +123,6 @@ def main() -> None:
         url = f"postgresql://postgres@/postgres?host={variables['PGHOST']}&schema=hour"
         with Collection.create(url, CollectionFactory(Path(name)).settings()) as collection:
             collection.index(documents(range(_DOCUMENTS), 0))
-        (Path(name) / "versions").mkdir()
         address = url.partition("&schema=")[0]
         with psycopg.connect(address, autocommit=True, application_name="reader") as connection:
             server = RunningServer("-i", url, log=Path(name) / "log", fresh=True)
@@ -130,7 +130,7 @@ def main() -> None:
                 rows = watched(connection, url, arguments.seconds, server)
             finally:
                 server.stop()
-            rows += migrated(connection, url, Path(name) / "versions")
+            rows += migrated(connection, url, Path(name))
     show_table(["", "", "target"], rows)
     sys.exit(any_missed(rows))
 

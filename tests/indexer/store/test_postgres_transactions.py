@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,11 +17,9 @@ from moverank.indexer.maintenance.upgrade import upgrade
 from moverank.indexer.state import open_state
 from moverank.indexer.store import Store
 from moverank.indexer.store.engines import ConnectionRows
-from tests.indexer.store.test_schema import AddNextSchema, add_next_schema
+from tests.indexer.store.next_schema import add_next_schema
 from tests.indexer.world import document
 from tests.waiting import wait_until
-
-__all__ = ["add_next_schema"]
 
 pytestmark = pytest.mark.usefixtures("postgres")
 QUERY = "ant bee cat"
@@ -119,11 +118,11 @@ def test_the_database_is_named_as_locked(forum: Collection, schema_url: str) -> 
 
 
 def test_a_migration_names_the_reader_that_holds_it_up(
-    forum: Collection, schema_url: str, add_next_schema: AddNextSchema, monkeypatch: pytest.MonkeyPatch
+    forum: Collection, schema_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forum.close()
     place = collection_directory(schema_url)
-    add_next_schema(monkeypatch, "pass")
+    add_next_schema(monkeypatch, tmp_path)
     with pytest.raises(CollectionError, match=r"has schema 0.2.0, .* `moverank upgrade"):
         Collection.open(schema_url)
     with _session(schema_url) as reader:

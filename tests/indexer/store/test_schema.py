@@ -1,8 +1,6 @@
 """Databases of every schema: new, current, older, newer, unknown; only `upgrade` migrates, wholly or not at all."""
 
-import os
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,53 +11,16 @@ from alembic import command
 from moverank.indexer.errors import CollectionError, LockedError
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.maintenance.upgrade import upgrade
-from moverank.indexer.store import Store, schema, sqlite_url
+from moverank.indexer.store import Store, sqlite_url
 from moverank.indexer.store.rows import SCHEMA
-from moverank.indexer.store.schema import alembic_config
+from tests.indexer.store.next_schema import add_next_schema
 from tests.indexer.store.rows import document_row, part_row
 
-_NEXT_SCHEMA = """
-import sqlalchemy as sa
-from alembic import op
-
-revision = "0.9.0"
-down_revision = "0.2.0"
-
-
-def upgrade():
-    op.create_table("extra", sa.Column("id", sa.Integer(), primary_key=True))
-    with op.batch_alter_table("documents") as batch:
-        batch.add_column(sa.Column("extra", sa.String()))
-    {last}
-"""
 _RENAME_A_COLUMN = """
     with op.batch_alter_table("documents", recreate="always") as batch:
         batch.alter_column("title", new_column_name="heading")
 
 """
-
-AddNextSchema = Callable[[pytest.MonkeyPatch, str], None]
-
-
-@pytest.fixture
-def add_next_schema(tmp_path: Path) -> AddNextSchema:
-    """Return a function that makes schema 0.9.0 the newest, with a migration that ends with some lines."""
-
-    def add(monkeypatch: pytest.MonkeyPatch, last: str) -> None:
-        directory = tmp_path / "next"
-        directory.mkdir()
-        (directory / "next.py").write_text(_NEXT_SCHEMA.format(last=last))
-
-        def config(connection: Any) -> Any:
-            own = alembic_config(connection)
-            versions = Path(own.get_main_option("script_location")) / "versions"
-            own.set_main_option("version_locations", f"{versions}{os.pathsep}{directory}")
-            return own
-
-        monkeypatch.setattr(schema, "alembic_config", config)
-        monkeypatch.setattr(schema, "SCHEMA", "0.9.0")
-
-    return add
 
 
 @pytest.fixture
@@ -128,9 +89,9 @@ def test_an_unknown_schema_is_refused(path: Path, found: str, message: str) -> N
 
 
 def test_an_older_schema_is_migrated_by_upgrade_alone(
-    with_documents: Path, add_next_schema: AddNextSchema, monkeypatch: pytest.MonkeyPatch
+    with_documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add_next_schema(monkeypatch, "pass")
+    add_next_schema(monkeypatch, tmp_path)
     place = with_documents.parent
     for _ in range(2):
         with pytest.raises(CollectionError, match=rf"schema 0.2.0, .* `moverank upgrade -i {place}` changes it"):
@@ -154,7 +115,7 @@ def test_an_older_schema_is_migrated_by_upgrade_alone(
 )
 def test_a_bad_migration_is_undone(
     with_documents: Path,
-    add_next_schema: AddNextSchema,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     last: str,
     error: type[Exception],
@@ -162,7 +123,7 @@ def test_a_bad_migration_is_undone(
 ) -> None:
     before = _rows(with_documents), _tables(with_documents)
     with monkeypatch.context() as patch:
-        add_next_schema(patch, last)
+        add_next_schema(patch, tmp_path, last)
         with pytest.raises(error, match=message):
             upgrade(with_documents.parent)
     assert (_rows(with_documents), _tables(with_documents)) == before
@@ -170,20 +131,18 @@ def test_a_bad_migration_is_undone(
     assert _texts(with_documents) == {1: ["kept"]}
 
 
-def test_rows_survive_a_migration(
-    with_documents: Path, add_next_schema: AddNextSchema, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_survive_a_migration(with_documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = _rows(with_documents)
     assert before["parts"]
-    add_next_schema(monkeypatch, _RENAME_A_COLUMN.strip())
+    add_next_schema(monkeypatch, tmp_path, _RENAME_A_COLUMN.strip())
     upgrade(with_documents.parent)
     assert _rows(with_documents) == before
 
 
 def test_a_migration_waits_for_no_other_writer(
-    with_documents: Path, add_next_schema: AddNextSchema, monkeypatch: pytest.MonkeyPatch
+    with_documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add_next_schema(monkeypatch, "pass")
+    add_next_schema(monkeypatch, tmp_path)
     with locked(with_documents.parent), pytest.raises(LockedError, match="is writing to"):
         upgrade(with_documents.parent)
     assert _schema(with_documents) == SCHEMA
