@@ -4,6 +4,7 @@ import logging
 import os
 import signal
 from collections.abc import Callable
+from contextvars import Context
 from multiprocessing import parent_process
 from threading import Thread, current_thread, main_thread
 from time import sleep
@@ -44,7 +45,7 @@ class Ending:
         if not self._begun:
             self._begun = True
             if parent_process() is None:
-                _report()
+                Context().run(_report)  # without the number of the request whose work the signal interrupts
             Thread(target=self._end, name="moverank-ending", daemon=True).start()
             if callable(before):
                 before(number, frame)

@@ -94,11 +94,11 @@ def describe(served: Served) -> JsonObject:
     """Return the name of a collection, and the facts about the state that is searched."""
     values: JsonObject = {"name": served.name, "revision": served.revision}
     try:
-        with served.current() as view:
-            facts = {"documents": view.documents, "ranking": str(view.settings.ranking)}
-            return values | facts | {"ready": not served.problem}
+        facts = served.facts
     except HttpProblem:
         return values | {"documents": 0, "ranking": "", "ready": False}
+    values |= {"documents": facts.documents, "ranking": str(facts.settings.ranking)}
+    return values | {"ready": not served.problem}
 
 
 @router.post("/{name}/search", responses=sends(RankingObject | RankingsObject))

@@ -41,8 +41,8 @@ class StateContents(Protocol):
         ...
 
 
-class State(Protocol):
-    """One state of a collection that is served."""
+class Facts(Protocol):
+    """What is known of a state of a collection without its database."""
 
     @property
     def settings(self) -> Settings:
@@ -58,6 +58,10 @@ class State(Protocol):
     def documents(self) -> int:
         """Return the number of documents."""
         ...
+
+
+class State(Facts, Protocol):
+    """One state of a collection that is served."""
 
     @property
     def searcher(self) -> Searchable:
@@ -109,8 +113,9 @@ class Served(Protocol):
         """Return the result of `work` on the current state; HttpProblem 503 while there is none."""
         ...
 
-    def current(self) -> AbstractContextManager[State]:
-        """Keep the current state open during the block; HttpProblem 503 while there is none."""
+    @property
+    def facts(self) -> Facts:
+        """Return what is known of the current state, even if its database hangs; HttpProblem 503 if there is none."""
         ...
 
     def read(self, work: "Callable[[Reader], WorkResult]") -> WorkResult:

@@ -27,6 +27,7 @@ from moverank.indexer.reranking.reranker import Reranker, stored_options
 from moverank.indexer.server.freed_memory import return_freed_memory
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import HttpProblem
+from moverank.indexer.server.served import Facts
 from moverank.indexer.server.writer_process import Change, WriterProcess, keep_up
 from moverank.indexer.state.follower import Follower
 from moverank.indexer.state.open_state import OpenState
@@ -200,21 +201,17 @@ class ServedCollection:
     def answer(self, work: Callable[[ServedState], _Answer]) -> _Answer:
         """Return the result of `work` on the current state; `work` runs again after a repair, or on a new connection.
 
-        Raises HttpProblem as `current`, and ConnectionLost if there is no connection.
+        Raises HttpProblem 503 while there are no word vectors yet, and ConnectionLost if there is no connection.
         """
-        self._check_searchable()
+        _ = self.facts
         return self._states.run(work)
 
-    @contextmanager
-    def current(self) -> Iterator[ServedState]:
-        """Keep the current state open during the block; HttpProblem 503 while there are no word vectors yet."""
-        self._check_searchable()
-        with self._states.current() as state:
-            yield state
-
-    def _check_searchable(self) -> None:
-        if self._states.state is None:
+    @property
+    def facts(self) -> Facts:
+        """Return what is known of the current state; HttpProblem 503 while there are no word vectors yet."""
+        if (state := self._states.state) is None:
             raise HttpProblem(503, f"the collection {self.name!r} has no word vectors yet: add more text")
+        return state
 
     def read(self, work: Callable[[Reader], _Answer]) -> _Answer:
         """Return the result of `work` on the last commit, which may not be searched yet."""

@@ -1,9 +1,8 @@
 """A collection in shards that is served: the processes of the shards search, this process merges their hits."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from math import inf
 from pathlib import Path
 from threading import Event, Thread
@@ -87,10 +86,10 @@ class ServedShards:
         """Return the result of `work` on the current state."""
         return work(self._state)
 
-    @contextmanager
-    def current(self) -> Iterator[_State]:
-        """Return the current state."""
-        yield self._state
+    @property
+    def facts(self) -> _State:
+        """Return what is known of the current state."""
+        return self._state
 
     def read(self, work: Callable[[Reader], WorkResult]) -> WorkResult:  # noqa: ARG002 - as of `Served`
         """Raise UsageError: what is read has no place in all shards together."""

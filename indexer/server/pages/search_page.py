@@ -134,8 +134,8 @@ RANKINGS = (
 def rankings_of(served: Served) -> list[tuple[str, str]]:
     """Return the rankings to choose from for the language of a collection."""
     stem = None
-    with suppress(HttpProblem), served.current() as view:
-        stem = view.settings.stem
+    with suppress(HttpProblem):
+        stem = served.facts.settings.stem
     return [(f"{rank}:stem={stem}" if stem and rank.endswith("bm25") else rank, text) for rank, text in RANKINGS]
 
 

@@ -64,7 +64,7 @@ run_server(ServeOptions(place, port=0, limits=Limits(seconds=2)), lambda url: pr
 
 @pytest.mark.usefixtures("postgres")
 def test_a_database_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its sessions are stopped, and go on: requests are answered, and the server is ready again."""
+    """It and its sessions are stopped, and go on: requests are answered, and the server is ready again."""
     import psycopg
 
     monkeypatch.setenv(CACHE, str(tmp_path / "cache"))
@@ -79,8 +79,12 @@ def test_a_database_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: py
     named, sessions = [f"moverank process {process} on %" for process in processes], set[int]()
     try:
         with psycopg.connect(host=os.environ["PGHOST"], autocommit=True) as connection:
+            query = "SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int"
+            [(postmaster,)] = connection.execute(query).fetchall()
+            os.kill(postmaster, signal.SIGSTOP)
+            sessions.add(postmaster)
             until = time.monotonic() + HUNG
-            while server.ask("/ready").status == 200 and time.monotonic() < until:  # it may open another one
+            while server.ask("/ready").status == 200 and time.monotonic() < until:  # it may be opening another one
                 query = "SELECT pid FROM pg_stat_activity WHERE application_name LIKE ANY(%s)"
                 found = connection.execute(query, [named])
                 for (session,) in {*found} - {(one,) for one in sessions}:
