@@ -14,6 +14,8 @@ from math import isfinite
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
+from moverank.rerank.answer import Answer
+
 Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
 Metadata = Mapping[str, Value]
 
@@ -152,16 +154,21 @@ class Event(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
-    """The result of a run: numbers of documents, and the collection's revision after it."""
+class Changes(Answer):
+    """What a run changed, in numbers of documents."""
 
     added: int = 0
+    """New documents."""
     updated: int = 0
+    """Documents that were replaced."""
     removed: int = 0
+    """Documents that were removed."""
     unchanged: int = 0
+    """Documents that were stored already."""
     wordless: int = 0
     """Documents of this run without any known word, which are stored but never ranked."""
     rejected: int = 0
+    """Bad records."""
     kept: int = 0
     """Documents that stay as they are stored, since rejected records may hold them or some of their posts."""
     unread: int = 0
@@ -169,6 +176,7 @@ class Changes:
     duplicates: int = 0
     """New and changed documents that were left out, since another document is near; they count in no other number."""
     revision: int = 0
+    """The number of the last committed change."""
     coverage: float | None = field(default=None, compare=False)
     """The share of the collection's running words that have a vector; None without words, after a removal or a dry
     run."""

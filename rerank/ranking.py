@@ -1,9 +1,10 @@
 """Results of a search: hits, counts per stage, and the proven accuracy; their JSON objects are a public interface."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, astuple, dataclass, field
-from math import isnan, nan
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+
+from moverank.rerank.answer import OPTIONAL, Answer, Key, Number, Numbers
 
 if TYPE_CHECKING:  # a client of a server prints rankings without numpy: the import takes a third of the client's time
     import numpy as np
@@ -21,54 +22,41 @@ NEAR = 0.72
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """A stretch of a text: code points `start` to `end` of the part with that number, from 0; None is the title."""
+class Span(Answer):
+    """A stretch of a text."""
 
     part: int | None
+    """The number of the part, counting from 0; None: the title."""
     start: int
+    """The first code point."""
     end: int
+    """The code point after the last one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
-    """Mass moved between two words: `mass` in [0, 1], `cost` their distance, `share` the part of the total cost.
-
-    `source_spans` are the places of the word in the query, `target_spans` those in the document; empty unless
-    highlights were requested, too.
-    """
+class Flow(Answer):
+    """Mass that moves from a word of the query to a word of the document."""
 
     source: str
+    """The word of the query."""
     target: str
+    """The word of the document."""
     mass: float
+    """The weight moved, from 0 to 1."""
     cost: float
+    """The distance of the two words."""
     share: float
-    source_spans: tuple[Span, ...] = ()
-    target_spans: tuple[Span, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the flow as `search --json` prints it, without spans if there are none."""
-        values = {name: getattr(self, name) for name in ("source", "target", "mass", "cost", "share")}
-        if self.source_spans or self.target_spans:
-            values["source_spans"] = [asdict(span) for span in self.source_spans]
-            values["target_spans"] = [asdict(span) for span in self.target_spans]
-        return values
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "Flow":
-        """Return the flow whose `to_dict` is `values`; KeyError and TypeError for anything else."""
-        spans = {
-            name: tuple(Span(**span) for span in values.get(name, ())) for name in ("source_spans", "target_spans")
-        }
-        return cls(**{**values, **spans})
+    """The part of the total cost, from 0 to 1."""
+    source_spans: Annotated[tuple[Span, ...], Key(optional=True, unless="target_spans")] = ()
+    """Where the word stands in the query, with `highlight`; left out beyond the size of an answer."""
+    target_spans: Annotated[tuple[Span, ...], Key(optional=True, unless="source_spans")] = ()
+    """Where the word stands in the document, as `source_spans`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Highlight:
-    """A place in a document where a word of the query stands, or one near to it; `part`, `start`, `end`: see `Span`."""
+class Highlight(Span):
+    """A place in a document where a word of the query stands, or one near to it."""
 
-    part: int | None
-    start: int
-    end: int
     word: str
     """The word as it is compared."""
     source: str
@@ -79,12 +67,15 @@ class Highlight:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """The window of a document nearest to the query; `part`, `start`, `end`: see `Span`."""
+class Passage(Answer):
+    """The window of a document nearest to the query."""
 
     part: int
+    """The number of the part, counting from 0."""
     start: int
+    """The first code point of it."""
     end: int
+    """The code point after the last one."""
     text: str
     """The text of the window."""
     distance: float
@@ -94,7 +85,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class TermScale:
+class TermScale(Answer):
     """How a term of a ranking counts for one query: a value x costs `weight * abs(x - best) / unit`.
 
     The manual's page `ranking` has the exceptions: `mu`, mutual proximity, and documents without a value.
@@ -115,7 +106,7 @@ class TermScale:
 
 
 @dataclass(frozen=True, slots=True)
-class Percentile:
+class Percentile(Answer):
     """The share of the collection's documents that rank above a hit, 0 to 1, whatever the filter is."""
 
     share: float
@@ -127,12 +118,18 @@ class Percentile:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Answer):
     """One result: a document, the values that ranked it, and the texts to show."""
+
+    KEYS: ClassVar = (
+        *("key", "title", "distance", "score", "label", "metadata", "snippet", "text", "total", "parts", "costs"),
+        *("percentile", "candidate", "exact", "wordless", "flows", "highlights", "snippet_highlights", "part_starts"),
+        "passage",
+    )
 
     key: str
     """The key of the document; of a text without one, its index among the candidates."""
-    distance: float
+    distance: Number
     """The distance that ranked the document, or the WMD in a sum; nan if no distance was computed."""
     title: str = ""
     """The title of the document, empty if it has none."""
@@ -140,134 +137,76 @@ class Hit:
     """The label of the document."""
     snippet: str = ""
     """The sentence of the document with most words of the query; empty where texts are not read, as in `rerank`."""
-    flows: tuple[Flow, ...] = ()
+    flows: Annotated[tuple[Flow, ...], OPTIONAL] = ()
     """Which words moved where, the costliest first; empty unless they were requested."""
     scored: float | None = None
     """The value of the scorer that ranked the document, larger being better; of a reranked document, its score."""
-    parts: tuple[tuple[str, float], ...] = ()
+    parts: Annotated[Numbers, Key(optional=True, unless="total")] = ()
     """The value of each term of a sum, before it is scaled, by `TermScale.part`; nan: the document has none."""
-    total: float | None = None
+    total: Annotated[float | None, OPTIONAL] = None
     """The value of the sum that ranked the document, smaller being better; None: no sum ranked it."""
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """The metadata of the document."""
-    candidate: int | None = None
+    candidate: Annotated[int | None, OPTIONAL] = None
     """The index of the document among the candidates that were reranked; None in a search."""
-    exact: bool = True
+    exact: Annotated[bool, Key(optional=True, unless="candidate")] = True
     """False if a candidate was pruned: its `total`, or else its `distance`, is a lower bound."""
-    wordless: bool = False
+    wordless: Annotated[bool, Key(optional=True, unless="candidate")] = False
     """Whether a candidate has no known word, or is not in the collection: it comes last."""
-    text: str | None = None
-    """The whole text, its parts separated by empty lines; None unless it was requested."""
-    costs: tuple[tuple[str, float], ...] = ()
+    text: Annotated[str | None, OPTIONAL] = None
+    """The whole text, its parts separated by blank lines; None unless it was requested."""
+    costs: Annotated[tuple[tuple[str, float], ...], Key(optional=True, unless="total")] = ()
     """The share of each term in `total`, by `TermScale.part`; the shares add up to `total`."""
-    percentile: Percentile | None = None
+    percentile: Annotated[Percentile | None, OPTIONAL] = None
     """The share of the documents that rank above this one; None unless it was requested."""
-    highlights: tuple[Highlight, ...] = ()
+    highlights: Annotated[tuple[Highlight, ...], Key(optional=True, unless="highlighted")] = ()
     """Where the query's words stand in title and parts, and words near to one; empty unless they were requested."""
-    snippet_highlights: tuple[Highlight, ...] = ()
+    snippet_highlights: Annotated[tuple[Highlight, ...], Key(optional=True, unless="highlighted")] = ()
     """Those of the `highlights` that the snippet shows; their `start` and `end` count in the snippet."""
-    part_starts: tuple[int, ...] = ()
+    part_starts: Annotated[tuple[int, ...], OPTIONAL] = ()
     """Where each part begins in `text`; empty without highlights and without a passage."""
-    passage: Passage | None = None
+    passage: Annotated[Passage | None, OPTIONAL] = None
     """The window nearest to the query; None unless it was requested, and if no window has a known word."""
     highlighted: bool = False
     """Whether highlights were requested, and found in time."""
 
     @property
     def score(self) -> float:
-        """Return `scored`, or 1 / (1 + x) if a distance or total x ranked the document: 1 for equal bags, falling to 0.
+        """Return 1 / (1 + x) for the distance or total x that ranked, or the value of the scorer: larger is better.
 
-        gensim's WmdSimilarity computes the same score from a distance.
+        It is 1 for equal bags, and falls to 0; gensim's WmdSimilarity computes the same score from a distance.
         """
         if self.scored is not None:
             return self.scored
         return 1.0 / (1.0 + (self.distance if self.total is None else self.total))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the hit as `search --json` prints it, without its rank; a missing number is None."""
-        values: dict[str, Any] = {
-            "key": self.key,
-            "title": self.title,
-            "distance": number_or_none(self.distance),
-            "score": self.score,
-            "label": self.label,
-            "metadata": dict(self.metadata),
-            "snippet": self.snippet,
-        }
-        if self.text is not None:
-            values["text"] = self.text
-        if self.total is not None:
-            values |= {"total": self.total, "parts": numbers_by_name(self.parts), "costs": dict(self.costs)}
-        if self.percentile is not None:
-            values["percentile"] = asdict(self.percentile)
-        if self.candidate is not None:
-            values |= {"candidate": self.candidate, "exact": self.exact, "wordless": self.wordless}
-        if self.flows:
-            values["flows"] = [flow.to_dict() for flow in self.flows]
-        for name, found in (("highlights", self.highlights), ("snippet_highlights", self.snippet_highlights)):
-            if found or self.highlighted:
-                values[name] = [asdict(one) for one in found]
-        if self.part_starts:
-            values["part_starts"] = list(self.part_starts)
-        return values | ({} if self.passage is None else {"passage": asdict(self.passage)})
-
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "Hit":
-        """Return the hit whose `to_dict` is `values`; KeyError and TypeError for anything else."""
-        distance, total, candidate = values["distance"], values.get("total"), values.get("candidate")
-        by_scorer = distance is None and total is None
-        return cls(
-            values["key"],
-            nan if distance is None else float(distance),
-            values["title"],
-            values["label"],
-            values["snippet"],
-            tuple(Flow.from_dict(flow) for flow in values.get("flows", ())),
-            float(values["score"]) if by_scorer or candidate is not None else None,
-            tuple((name, nan if value is None else float(value)) for name, value in values.get("parts", {}).items()),
-            total,
-            values["metadata"],
-            candidate,
-            values.get("exact", True),
-            values.get("wordless", False),
-            values.get("text"),
-            tuple((name, float(value)) for name, value in values.get("costs", {}).items()),
-            Percentile(**values["percentile"]) if "percentile" in values else None,
-            tuple(Highlight(**one) for one in values.get("highlights", ())),
-            tuple(Highlight(**one) for one in values.get("snippet_highlights", ())),
-            tuple(values.get("part_starts", ())),
-            Passage(**values["passage"]) if "passage" in values else None,
-            "highlights" in values,
-        )
-
-
-def number_or_none(value: float) -> float | None:
-    """Return a number, None for nan, which JSON does not have."""
-    return None if isnan(value) else value
-
-
-def numbers_by_name(values: Iterable[tuple[str, float]]) -> dict[str, float | None]:
-    """Return numbers by name, None for nan."""
-    return {name: number_or_none(value) for name, value in values}
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the hit whose `to_dict` is `values`; KeyError, TypeError or ValueError for anything else."""
+        found = super(Hit, cls).from_dict(values)  # a dataclass with slots is another class than `super()` means
+        by_scorer = values["distance"] is None and found.total is None
+        scored = float(values["score"]) if by_scorer or found.candidate is not None else None
+        return replace(found, scored=scored, highlighted="highlights" in values)
 
 
 @dataclass(frozen=True, slots=True)
-class StageCounts:
-    """The number of candidates, the number that each bound pruned, and the number of transport problems solved."""
+class StageCounts(Answer):
+    """The work of a search in numbers of documents."""
 
     candidates: int = 0
+    """Documents that were compared."""
     rwmd: int = 0
+    """Excluded by RWMD."""
     dual: int = 0
+    """Excluded by the dual bound."""
     sinkhorn: int = 0
+    """Excluded by Sinkhorn's lower bound."""
     solved: int = 0
+    """Transport problems that were solved."""
 
     def __add__(self, other: "StageCounts") -> "StageCounts":
         """Return the sums of the counts of two searches."""
         return StageCounts(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
-
-    def as_dict(self) -> dict[str, int]:
-        """Return the counts by name, in the order of the stages."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -298,8 +237,13 @@ def _empty(*shape: int) -> "NDArray[np.float64]":
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(Answer):
     """The answer to a query: hits, and how accurate they are proven to be."""
+
+    KEYS: ClassVar = (
+        *("hits", "certified", "scope", "largest_error", "counts", "seconds", "ranked_by", "terms", "unknown_words"),
+        *("ignored_words", "respelled_words", "missing_shards", "why_empty", "group_by", "problem"),
+    )
 
     hits: tuple[Hit, ...]
     """The hits, best first."""
@@ -313,72 +257,33 @@ class Ranking:
     largest_error: float = 0.0
     """A bound of how much farther the last hit is than the true k-th nearest document; 0 if certified."""
     seconds: float = 0.0
-    """The time taken."""
-    problem: str | None = None
-    """Why a query of a batch could not be answered."""
-    ranked_by: str = ""
+    """The time taken in seconds."""
+    problem: Annotated[str | None, Key("error", optional=True)] = None
+    """Why one of several queries could not be answered; of candidates, why they are in the order given."""
+    ranked_by: Annotated[str, Key("ranking")] = ""
     """The specification of the ranking."""
-    unknown_words: tuple[str, ...] | None = None
+    unknown_words: Annotated[tuple[str, ...] | None, OPTIONAL] = None
     """The words of the query without a vector; None if it is a stored document."""
-    ignored_words: tuple[str, ...] | None = None
+    ignored_words: Annotated[tuple[str, ...] | None, OPTIONAL] = None
     """Words of the query without effect: a distance ignores words without a vector, a scorer words in no document, a
     sum of both only words that are both; None if the query is a stored document."""
-    respelled_words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    respelled_words: Annotated[Mapping[str, tuple[str, ...]], OPTIONAL] = field(default_factory=dict)
     """Misspelt words of the query, which no document has, and the stored words in the place of each, most frequent
     first."""
-    missing_shards: tuple[str, ...] = ()
+    missing_shards: Annotated[tuple[str, ...], OPTIONAL] = ()
     """The shards that did not answer."""
     terms: tuple[TermScale, ...] = ()
     """How each term of the ranking counts for this query."""
-    why_empty: str | None = None
+    why_empty: Annotated[str | None, OPTIONAL] = None
     """Why no document passes the filter: the condition that none meets; None if any passes."""
-    group_by: str | None = None
-    """The field of whose values only the best hits are in the list: it is certified as a list of groups. None: all."""
+    group_by: Annotated[str | None, OPTIONAL] = None
+    """The field of whose values only the best hits are in the list: it is certified as a list of groups; None: all."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the ranking as `search --json` prints it."""
-        respelled = self.respelled_words
-        of_query = {"unknown_words": self.unknown_words, "ignored_words": self.ignored_words}
-        return {
-            "hits": [{"rank": rank, **hit.to_dict()} for rank, hit in enumerate(self.hits, start=1)],
-            "certified": self.certified,
-            "scope": self.scope,
-            "largest_error": self.largest_error,
-            "counts": self.counts.as_dict(),
-            "seconds": round(self.seconds, 6),
-            "ranking": self.ranked_by,
-            "terms": [asdict(term) for term in self.terms],
-            **{name: list(words) for name, words in of_query.items() if words is not None},
-            **({"respelled_words": {word: list(own) for word, own in respelled.items()}} if respelled else {}),
-            **({"missing_shards": list(self.missing_shards)} if self.missing_shards else {}),
-            **({"why_empty": self.why_empty} if self.why_empty else {}),
-            **({"group_by": self.group_by} if self.group_by is not None else {}),
-            **({"error": self.problem} if self.problem else {}),
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "Ranking":
-        """Return the ranking whose `to_dict` is `values`; KeyError and TypeError for anything else."""
-        unknown, ignored = (
-            tuple(values[name]) if name in values else None for name in ("unknown_words", "ignored_words")
-        )
-        return cls(
-            tuple(Hit.from_dict(hit) for hit in values["hits"]),
-            bool(values["certified"]),
-            values["scope"],
-            StageCounts(**values["counts"]),
-            float(values["largest_error"]),
-            float(values["seconds"]),
-            values.get("error"),
-            str(values["ranking"]),
-            unknown,
-            ignored,
-            {word: tuple(own) for word, own in values.get("respelled_words", {}).items()},
-            tuple(values.get("missing_shards", ())),
-            tuple(TermScale(**term) for term in values.get("terms", ())),
-            values.get("why_empty"),
-            values.get("group_by"),
-        )
+        """Return the ranking as `search --json` prints it: hits have their rank."""
+        values = Answer.to_dict(self)
+        values["hits"] = [{"rank": rank, **hit} for rank, hit in enumerate(values["hits"], start=1)]
+        return values | {"seconds": round(self.seconds, 6)}
 
 
 def largest_error(distances: "NDArray[np.float64]", unsolved_bounds: "NDArray[np.float64]", k: int) -> float:

@@ -330,7 +330,6 @@ def explain(  # over 40 lines: most of them are its options
     """Show the flows behind one distance, of a text, a file or a document: which word moved where, at what cost."""
     from moverank.indexer.files.atomic_write import write_text
     from moverank.indexer.formatters.html_page import explanation_page
-    from moverank.indexer.formatters.json_objects import why_not_object
     from moverank.indexer.formatters.marking import as_written
     from moverank.indexer.formatters.terminal import explanation_view, print_object, print_view, why_not_view
     from moverank.indexer.opening import open_index
@@ -355,7 +354,7 @@ def explain(  # over 40 lines: most of them are its options
         write_text(html, explanation_page(shown, _named(first), key))
     if as_json:
         document = {} if similar is None else {"query_key": similar}
-        print_object(document | explanation.to_dict() | (why_not_object(why) if why else {}))
+        print_object(document | explanation.to_dict() | ({"why_not": why.to_dict()} if why else {}))
         return
     print_view(explanation_view(shown, None if similar is None else (similar, key)))
     if why:

@@ -6,15 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # they load numpy and SQLAlchemy, which are not needed to print
     from moverank.indexer.contents.contents import Description
-    from moverank.indexer.documents import Changes, Origin
+    from moverank.indexer.documents import Origin
     from moverank.indexer.proofs.verify import Verified
     from moverank.indexer.store import Entry, StoredSource
-    from moverank.rerank.distance.explain import WhyNot
-
-
-def changes_object(changes: "Changes") -> dict[str, Any]:
-    """Return the changes made by a run, by name."""
-    return asdict(changes)
 
 
 def sources_object(sources: Iterable["StoredSource"]) -> dict[str, Any]:
@@ -30,11 +24,6 @@ def sources_object(sources: Iterable["StoredSource"]) -> dict[str, Any]:
             for stored in sources
         ]
     }
-
-
-def why_not_object(why: "WhyNot") -> dict[str, Any]:
-    """Return the stage that excluded a document; an infinite k-th distance is null, since JSON has no infinity."""
-    return {"why_not": asdict(why) | {"kth": why.kth if why.kth < float("inf") else None}}
 
 
 def verified_object(verified: "Verified") -> dict[str, Any]:

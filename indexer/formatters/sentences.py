@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from moverank.indexer.documents import Changes
 from moverank.indexer.formatters.escaping import printable
-from moverank.indexer.formatters.json_objects import changes_object
-from moverank.rerank.ranking import Hit, Passage, Percentile, Ranking, TermScale, numbers_by_name
+from moverank.rerank.ranking import Hit, Passage, Percentile, Ranking, TermScale
 
 if TYPE_CHECKING:
     from moverank.rerank.distance.explain import WhyNot
@@ -106,7 +105,7 @@ def shares(
     terms: Sequence[TermScale], parts: Iterable[tuple[str, float]], costs: Iterable[tuple[str, float]]
 ) -> Iterator[Share]:
     """Yield the terms of a total with their values and shares; a pruned candidate's total has no terms."""
-    values, shared = numbers_by_name(parts), dict(costs)
+    values, shared = {name: value for name, value in parts if not isnan(value)}, dict(costs)
     for scale in terms:
         if scale.part in shared:
             yield Share(scale, values.get(scale.part), shared[scale.part])
@@ -180,4 +179,4 @@ class Planned:
 
     def object(self, changes: Changes) -> dict[str, Any]:
         """Return the `changes` that would be made, and the keys of the documents."""
-        return {**changes_object(changes), "dry_run": True, "keys": self.keys}
+        return {**changes.to_dict(), "dry_run": True, "keys": self.keys}

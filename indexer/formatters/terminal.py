@@ -16,7 +16,6 @@ from rich.text import Text
 
 from moverank.indexer.formatters.document_lines import explanation_words, metadata_line, ranking_words
 from moverank.indexer.formatters.escaping import isolated, printable, printable_json, without_isolates
-from moverank.indexer.formatters.json_objects import changes_object
 from moverank.indexer.formatters.marking import Segments, is_same, marked_text, marked_title
 from moverank.indexer.formatters.sentences import (
     Share,
@@ -318,7 +317,7 @@ def print_changes(
     `planned`: it was a dry run, so print also the planned change of each document. `learned` as of `changes_line`.
     """
     if as_json:
-        print_object(planned.object(changes) if planned else changes_object(changes))
+        print_object(planned.object(changes) if planned else changes.to_dict())
         return
     from moverank.indexer.formatters.sentences import changes_line
 

@@ -441,7 +441,7 @@ class _State:
         """Write the state to a file once a document is done; see `write_arrays`."""
         if not self.done:
             return
-        numbers = np.array([self.done, self.limit, *self._counts.as_dict().values()], np.float64)
+        numbers = np.array([self.done, self.limit, *self._counts.to_dict().values()], np.float64)
         write_arrays(path, {"rows": np.concatenate(self._rows), "distances": self.distances, "numbers": numbers})
 
     def result(self, ids: NDArray[np.int64], k: int | None, count: int) -> FoundPairs:

@@ -1,17 +1,33 @@
 """The JSON objects that the server sends, for its OpenAPI document; the manual's page `commands` explains the keys.
 
-Answers are sent without validation: tests validate real answers by these types.
+Those of the library's answers are made of their classes. Answers are sent without validation: tests validate real
+answers by these types.
 """
 
+import ast
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from itertools import pairwise
+from types import NoneType
 from typing import (
     Annotated,
     Any,
     Literal,
     NotRequired,  # pydantic needs this one before Python 3.12
+    get_args,
+    get_origin,
 )
 
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
+
+from moverank.rerank.answer import Answer, Number, bare, declared, is_object, members
+from moverank.rerank.distance.evidence import Evidence, SentenceEvidence
+from moverank.rerank.distance.explain import Explanation, WhyNot
+from moverank.rerank.distance.text_changes import TextChanges
+from moverank.rerank.ranking import Hit, Ranking, StageCounts, TermScale
 
 _described = with_config(ConfigDict(use_attribute_docstrings=True))
 
@@ -21,7 +37,83 @@ AnswerDeclaration = dict[int | str, JsonObject]
 
 def sends(kind: Any) -> AnswerDeclaration:
     """Return the declaration of an endpoint that answers with `kind`, for the parameter `responses`."""
-    return {200: {"model": kind}}
+    return {200: {"model": object_of(kind) if isinstance(kind, type) and issubclass(kind, Answer) else kind}}
+
+
+_REVISION = {"revision": Annotated[int, Field(description="The revision of the collection that was used.")]}
+_ADDED: Mapping[type[Answer], Mapping[str, Any]] = {
+    Hit: {"rank": Annotated[int, Field(description="The place in the list, from 1.")]},
+    Ranking: {name: NotRequired[kind] for name, kind in _REVISION.items()},  # several have it in common
+    Explanation: {
+        "query_key": NotRequired[Annotated[str, Field(description="The key of the stored document that was compared.")]]
+    }
+    | _REVISION,
+    Evidence: _REVISION,
+    TextChanges: _REVISION,
+}
+"""What an object has beside the keys of its answer."""
+
+_NAMES = {TermScale: "Term", StageCounts: "Counts", SentenceEvidence: "Sentence", WhyNot: "Exclusion"}
+
+
+def _object_of(kind: Any) -> Any:
+    made: Any = TypedDict(f"{_NAMES.get(kind, kind.__name__)}Object", _keys(kind) | _ADDED.get(kind, {}))  # type: ignore[misc]
+    made.__doc__ = inspect.getdoc(kind)
+    return made
+
+
+object_of: Callable[[Any], Any] = cache(_object_of)
+"""Returns the type of the JSON object of an answer, a class, with the keys that the server adds."""
+
+
+def _keys(kind: Any) -> dict[str, Any]:
+    texts, keys = _descriptions(kind), dict[str, Any]()
+    for one in declared(kind):
+        if one.key.flat:
+            keys |= _keys(bare(one.type))
+            continue
+        described = Field(description=_of_json(texts[one.attribute], optional=one.key.optional))
+        found: Any = Annotated[_json_type(one.type, nullable=not one.key.optional), described]
+        keys[one.key.name or one.attribute] = NotRequired[found] if one.key.optional else found
+    return keys
+
+
+def _json_type(hint: Any, *, nullable: bool = True) -> Any:
+    """Return the type of a value in JSON; `nullable`: None may be one."""
+    kind, inner = next(members(hint)), get_args(next(members(hint)))
+    if hint == Number or (nullable and NoneType in get_args(bare(hint))):
+        return _json_type(kind) | None
+    if isinstance(kind, type) and issubclass(kind, Answer):
+        return object_of(kind)
+    if is_object(kind):
+        return dict[str, _json_type(get_args(inner[0])[1])]  # type: ignore[misc]
+    if get_origin(kind) is tuple:
+        return list[_json_type(inner[0])]  # type: ignore[misc]
+    return dict[str, _json_type(inner[1])] if get_origin(kind) in (dict, Mapping) else kind  # type: ignore[misc]
+
+
+def _descriptions(kind: Any) -> dict[str, str]:
+    """Return the first paragraphs of the descriptions of fields and properties, by name."""
+    found = dict[str, str]()
+    for one in kind.__mro__[-3::-1]:  # without `Answer` and `object`
+        (tree,) = ast.parse(inspect.getsource(one)).body
+        for statement, after in pairwise(tree.body):  # type: ignore[attr-defined]
+            if isinstance(statement, ast.AnnAssign) and isinstance(after, ast.Expr):
+                found[statement.target.id] = after.value.value  # type: ignore[attr-defined, union-attr]
+        for name, value in vars(one).items():
+            if isinstance(value, property):
+                text = (value.__doc__ or "").removeprefix("Return ")
+                found[name] = text[:1].upper() + text[1:]
+    return {name: " ".join(text.partition("\n\n")[0].split()) for name, text in found.items()}
+
+
+def _of_json(text: str, *, optional: bool) -> str:
+    """Return a description with what JSON has for values of Python; an `optional` key is left out."""
+    missing = "left out" if optional else "null"
+    words = {"None": missing, "nan": "null", "infinite": "null", "True": "true", "False": "false"}
+    words |= {"empty": missing} if optional else {}
+    named = re.sub(r"(?<=`)[A-Z]\w+\.(?=\w+`)", "", text)
+    return re.sub(rf"(?<!^)\b({'|'.join(words)})\b", lambda word: words[word[0]], named)
 
 
 @_described
@@ -43,198 +135,6 @@ class ProblemObject(TypedDict):
 
 
 @_described
-class SpanObject(TypedDict):
-    """A stretch of a text."""
-
-    # Descriptions as values: docstrings of fields are not inherited.
-    part: Annotated[int | None, Field(description="The number of the part, counting from 0; null: the title.")]
-    start: Annotated[int, Field(description="The first code point.")]
-    end: Annotated[int, Field(description="The code point after the last one.")]
-
-
-@_described
-class HighlightObject(SpanObject):
-    """A place where a word of the query stands, or one near to it."""
-
-    word: str
-    """The word as it is compared."""
-    source: str
-    """The word of the query."""
-    cost: float
-    """The distance of the two words; 0 for the same word, and for one that a scorer counts as the same."""
-
-
-@_described
-class PassageObject(TypedDict):
-    """The window of a document that is nearest to the query."""
-
-    part: int
-    """The number of the part, counting from 0."""
-    start: int
-    """The first code point of it."""
-    end: int
-    """The code point after the last one."""
-    text: str
-    """The text of the window."""
-    distance: float
-    """Its distance from the query: none of the document's windows is nearer."""
-    windows: int
-    """The number of windows that were compared."""
-
-
-@_described
-class FlowObject(TypedDict):
-    """Mass that moves from a word of the query to a word of the document."""
-
-    source: str
-    """The word of the query."""
-    target: str
-    """The word of the document."""
-    mass: float
-    """The weight moved, from 0 to 1."""
-    cost: float
-    """The distance of the two words."""
-    share: float
-    """The part of the total cost, from 0 to 1."""
-    source_spans: NotRequired[list[SpanObject]]
-    """Where the word stands in the query, with `highlight`; left out beyond the size of an answer."""
-    target_spans: NotRequired[list[SpanObject]]
-    """Where the word stands in the document, as `source_spans`."""
-
-
-@_described
-class TermObject(TypedDict):
-    """How a term of the ranking counts for this query: a value x costs weight * abs(x - best) / unit."""
-
-    term: str
-    """The specification as it was typed, without its weight."""
-    name: str
-    """What the term compares, in words."""
-    part: str
-    """The key of the term in `parts` and `costs` of a hit."""
-    weight: float
-    """The factor in the sum."""
-    unit: float | None
-    """What values are divided by; null: they are not divided."""
-    best: float | None
-    """The value that costs nothing; null: all documents cost the same."""
-
-
-@_described
-class PercentileObject(TypedDict):
-    """The share of the collection's documents that rank above a hit, 0 to 1."""
-
-    share: float
-    """The share, known or estimated."""
-    low: float
-    """The lower end of an interval that contains the true share in at least 95 % of cases."""
-    high: float
-    """The upper end; all three are equal if the share is known."""
-
-
-@_described
-class HitObject(TypedDict):
-    """A document, and what ranked it."""
-
-    rank: int
-    """The place in the list, from 1."""
-    key: str
-    """The key of the document."""
-    title: str
-    """The title, empty if there is none."""
-    distance: float | None
-    """The distance that ranked the document, or the WMD in a sum; null if none was computed."""
-    score: float
-    """1 / (1 + x) for the distance or total x that ranks, or the value of the scorer: larger is better."""
-    label: str | None
-    """The label, null if there is none."""
-    metadata: dict[str, Any]
-    """The metadata by field."""
-    snippet: str
-    """The sentence with most words of the query; empty in `rerank`."""
-    text: NotRequired[str]
-    """The whole text, with `full`."""
-    total: NotRequired[float]
-    """The value of the sum that ranks, if one does: smaller is better."""
-    parts: NotRequired[dict[str, float | None]]
-    """The value of each term of a sum; null: the document has none."""
-    costs: NotRequired[dict[str, float]]
-    """The share of each term in `total`: they add up to it."""
-    percentile: NotRequired[PercentileObject]
-    """How many of all documents rank above it, with `percentile` or a share as `max_distance`."""
-    candidate: NotRequired[int]
-    """In `rerank`, the index among the candidates as they were given."""
-    exact: NotRequired[bool]
-    """In `rerank`, false if the value that ranks is only a lower bound."""
-    wordless: NotRequired[bool]
-    """In `rerank`, true if the document has no known word, or is not in the collection: it comes last."""
-    flows: NotRequired[list[FlowObject]]
-    """Which words moved where, the costliest first, with `explain`."""
-    highlights: NotRequired[list[HighlightObject]]
-    """Where words of the query stand, and words near to one, with `highlight`."""
-    snippet_highlights: NotRequired[list[HighlightObject]]
-    """Those that the snippet shows: start and end count in the snippet."""
-    part_starts: NotRequired[list[int]]
-    """Where each part begins in `text`, with `full` and with `highlight` or `passage`."""
-    passage: NotRequired[PassageObject]
-    """The window nearest to the query, with `passage`."""
-
-
-@_described
-class CountsObject(TypedDict):
-    """The work of a search in numbers of documents."""
-
-    candidates: int
-    """Documents that were compared."""
-    rwmd: int
-    """Excluded by RWMD."""
-    dual: int
-    """Excluded by the dual bound."""
-    sinkhorn: int
-    """Excluded by Sinkhorn's lower bound."""
-    solved: int
-    """Transport problems that were solved."""
-
-
-@_described
-class RankingObject(TypedDict):
-    """The hits of a query, and how accurate they are proven to be."""
-
-    hits: list[HitObject]
-    """The hits, best first."""
-    certified: bool
-    """Whether it is proven that no other document is better than the last hit."""
-    scope: Literal["collection", "candidates", "shards"]
-    """Among which documents the list is exact."""
-    largest_error: float
-    """The largest possible difference between the last hit and the true one of its rank; 0 if certified."""
-    counts: CountsObject
-    """How many documents were compared, and which bound excluded how many."""
-    seconds: float
-    """The duration of the search."""
-    ranking: str
-    """The specification of the ranking."""
-    terms: list[TermObject]
-    """How each term of the ranking counts for this query."""
-    unknown_words: NotRequired[list[str]]
-    """Words of the query without a vector."""
-    ignored_words: NotRequired[list[str]]
-    """Words of the query without effect on the ranking."""
-    respelled_words: NotRequired[dict[str, list[str]]]
-    """Misspelt words of the query, and the stored words in the place of each."""
-    missing_shards: NotRequired[list[str]]
-    """The shards that did not answer."""
-    why_empty: NotRequired[str]
-    """Why no document passes the filter."""
-    group_by: NotRequired[str]
-    """The field of whose values only the best hits are in the list."""
-    error: NotRequired[str]
-    """Why the query has no word to rank by: the documents stand in the order given."""
-    revision: NotRequired[int]
-    """The revision that was searched; for several queries, it is beside their `answers`."""
-
-
-@_described
 class UnansweredObject(TypedDict):
     """One of several queries that cannot be answered."""
 
@@ -246,61 +146,17 @@ class UnansweredObject(TypedDict):
 class RankingsObject(TypedDict):
     """The answers to several queries."""
 
-    answers: list[RankingObject | UnansweredObject]
+    answers: list[object_of(Ranking) | UnansweredObject]  # type: ignore[valid-type]
     """One for each query, in the same order."""
     revision: int
     """The revision that was searched."""
 
 
 @_described
-class ExplanationObject(TypedDict):
-    """An exact distance with its flows."""
-
-    query_key: NotRequired[str]
-    """The key of the stored document that was compared, if it was one."""
-    distance: float
-    """The distance: the sum of mass times cost over the flows."""
-    total: NotRequired[float]
-    """The value of the sum, if one ranks."""
-    parts: NotRequired[dict[str, float | None]]
-    """The value of each term of a sum; null: the document has none."""
-    costs: NotRequired[dict[str, float]]
-    """The share of each term in `total`: they add up to it."""
-    terms: NotRequired[list[TermObject]]
-    """How each term of the sum counts for this query."""
-    flows: list[FlowObject]
-    """Which words moved where, the costliest first."""
-    highlights: list[HighlightObject]
-    """Where words of the query stand in the document, and words near to one; the last are left out beyond the size."""
-    unknown_words: list[str]
-    """Words of the query without a vector."""
-    ignored_words: list[str]
-    """Words of the query without effect."""
-    revision: int
-    """The revision that was searched."""
-
-
-@_described
-class ExclusionObject(TypedDict):
-    """The stage at which a search excludes a document."""
-
-    k: int
-    """The number of hits."""
-    kth: float | None
-    """The distance of hit k; null if there are fewer hits."""
-    distance: float
-    """The exact distance of the document."""
-    bounds: dict[str, float]
-    """The lower bounds of the distance by name."""
-    stage: Literal["first stage", "rwmd", "dual", "sinkhorn", "solved", "hit"]
-    """What excluded the document; `hit`: nothing did."""
-
-
-@_described
 class WhyNotObject(TypedDict):
     """Why a document is not among the hits."""
 
-    why_not: ExclusionObject
+    why_not: object_of(WhyNot)  # type: ignore[valid-type]
     """The stage, and the bounds."""
     revision: int
     """The revision that was searched."""
@@ -473,38 +329,6 @@ class EventsObject(TypedDict):
 
 
 @_described
-class ChangesObject(TypedDict):
-    """What a request changed, in numbers of documents."""
-
-    added: int
-    """New documents."""
-    updated: int
-    """Documents that were replaced."""
-    removed: int
-    """Documents that were removed."""
-    unchanged: int
-    """Documents that were stored already."""
-    wordless: int
-    """Documents of this request without any known word."""
-    rejected: int
-    """Bad records."""
-    kept: int
-    """Documents that stay as they are stored, since bad records may hold them."""
-    unread: int
-    """Files that were not read to their end."""
-    duplicates: int
-    """Near duplicates that were left out."""
-    revision: int
-    """The number of the last committed change."""
-    coverage: float | None
-    """The share of the running words that have a vector, from 0 to 1."""
-    trained_seconds: float | None
-    """The time that training word vectors took; null if none were trained."""
-    events: int
-    """Events of watches."""
-
-
-@_described
 class RankedTextObject(TypedDict):
     """A text as Text Embeddings Inference ranks it."""
 
@@ -536,128 +360,6 @@ class InfinityResultObject(TypedDict):
     """The score: larger is better."""
     document: NotRequired[str]
     """The text, with `return_documents`."""
-
-
-@_described
-class SourceSpanObject(SpanObject):
-    """A stretch of a source."""
-
-    key: str
-    """The key of the stored document; of a text in the request, its index."""
-
-
-@_described
-class CarriedObject(SpanObject):
-    """A run of units of the claim that a source covers."""
-
-    units: int
-    """The number of units."""
-    cost: float
-    """The mean cost of a unit."""
-    same: bool
-    """Whether all units are the same in the source; else none is, such as a near word or a date that says more."""
-    source: SourceSpanObject
-    """Where they are in the source."""
-
-
-@_described
-class UncoveredObject(SpanObject):
-    """A run of units of the claim that no source covers."""
-
-    units: int
-    """The number of units."""
-    reason: Literal["value", "polarity", "used", "unknown", "far"]
-    """Why they are not covered."""
-
-
-@_described
-class SentenceObject(SpanObject):
-    """A sentence of the claim."""
-
-    covered: float | None
-    """The covered share of its units, 0 to 1; null: it has none."""
-    covered_units: int
-    """The number of covered units."""
-    units: int
-    """The number of units."""
-    most: int
-    """The most units that any plan covers, by the dual."""
-    carried: list[CarriedObject]
-    """What is covered, in order."""
-    uncovered: list[UncoveredObject]
-    """What is not covered, in order."""
-
-
-@_described
-class EvidenceObject(TypedDict):
-    """What sources cover of a claim; covered need not be true."""
-
-    covered: float
-    """The covered share of the units, 0 to 1."""
-    covered_units: int
-    """The number of covered units."""
-    units: int
-    """The number of units."""
-    certified: bool
-    """Whether it is proven, for each sentence, that nothing covers more of it."""
-    tau: float
-    """The largest cost at which a word is carried."""
-    sources: list[str]
-    """The keys of the sources."""
-    sentences: list[SentenceObject]
-    """The sentences of the claim."""
-    revision: int
-    """The number of the last change of the collection that was used."""
-
-
-@_described
-class StateUnitsObject(TypedDict):
-    """The number of units by state; all but the dropped ones are in the new version."""
-
-    kept: int
-    """Units that both versions have, in the same order."""
-    moved: int
-    """Units that both versions have, in another order."""
-    changed: int
-    """Units that became near words."""
-    new: int
-    """Units of the new version alone."""
-    dropped: int
-    """Units of the old version alone."""
-
-
-@_described
-class TextChangeObject(TypedDict):
-    """A run of units with the same state."""
-
-    state: Literal["kept", "moved", "changed", "new", "dropped"]
-    """What happened to them."""
-    old: SpanObject | None
-    """Their place in the old version; null: they are new."""
-    new: SpanObject | None
-    """Their place in the new version; null: they are dropped."""
-    units: int
-    """The number of units."""
-    cost: float
-    """The mean cost of a unit, 0 unless they are changed."""
-
-
-@_described
-class TextChangesObject(TypedDict):
-    """The changes between two versions of a text."""
-
-    carried: float
-    """The share of the units of both versions that are carried, 0 to 1."""
-    units: StateUnitsObject
-    """The number of units by state."""
-    certified: bool
-    """Whether it is proven that no plan carries more of what differs."""
-    tau: float
-    """The largest cost at which a word is carried."""
-    changes: list[TextChangeObject]
-    """The runs in the order of the new version."""
-    revision: int
-    """The number of the last change of the collection that was used."""
 
 
 @_described

@@ -6,18 +6,20 @@ from dataclasses import replace
 from fastapi import APIRouter, Depends, Request
 
 from moverank.indexer.documents import Document, title_and_texts
-from moverank.indexer.server.answers import EvidenceObject, JsonObject, TextChangesObject, sends
+from moverank.indexer.server.answers import JsonObject, sends
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.requests import ChangesBody, CompareBody, as_query
 from moverank.indexer.server.search_api import ServedHere, ThisServer, answered, known_parameters
 from moverank.indexer.server.served import State
 from moverank.indexer.server.workers import Task
+from moverank.rerank.distance.evidence import Evidence
+from moverank.rerank.distance.text_changes import TextChanges
 
 router = APIRouter(prefix="/collections", tags=["collections"], dependencies=[Depends(known_parameters)])
 
 
-@router.post("/{name}/compare", responses=sends(EvidenceObject))
+@router.post("/{name}/compare", responses=sends(Evidence))
 async def compare(served: ServedHere, state: ThisServer, request: Request, body: CompareBody) -> JsonObject:
     """Show what sources cover of a claim, sentence by sentence, and what not; covered need not be true."""
     if len(body.sources) + len(body.keys) > state.limits.texts:
@@ -38,7 +40,7 @@ async def compare(served: ServedHere, state: ThisServer, request: Request, body:
     return await answered(state, served, request, work)
 
 
-@router.post("/{name}/changes", responses=sends(TextChangesObject))
+@router.post("/{name}/changes", responses=sends(TextChanges))
 async def changes(served: ServedHere, state: ThisServer, request: Request, body: ChangesBody) -> JsonObject:
     """Show what was kept, moved, changed, added and dropped between two versions of a text."""
 

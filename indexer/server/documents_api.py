@@ -13,10 +13,10 @@ from fastapi import APIRouter, Body, Depends, Query, Request
 from pydantic import Field
 
 from moverank.indexer.documents import Changes
-from moverank.indexer.formatters.json_objects import changes_object, description_object, entry_object
+from moverank.indexer.formatters.json_objects import description_object, entry_object
 from moverank.indexer.reading.record_lines import document_of_record
 from moverank.indexer.reading.records import BadRecord, with_key
-from moverank.indexer.server.answers import ChangesObject, DocumentObject, DocumentsObject, JsonObject, sends
+from moverank.indexer.server.answers import DocumentObject, DocumentsObject, JsonObject, sends
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.search_api import ServedHere, ThisServer, answered, known_parameters
@@ -69,8 +69,8 @@ async def show_document(served: ServedHere, state: ThisServer, request: Request,
     return await answered(state, served, request, work)
 
 
-@router.put("/{name}/documents/{key:key}", responses=sends(ChangesObject))
-@router.put("/{name}/document", responses=sends(ChangesObject), name="put_document_by_key")
+@router.put("/{name}/documents/{key:key}", responses=sends(Changes))
+@router.put("/{name}/document", responses=sends(Changes), name="put_document_by_key")
 async def put_document(
     served: ServedHere, state: ThisServer, key: Key, record: JsonBody, wait: WaitForSearches = False
 ) -> JsonObject:
@@ -84,7 +84,7 @@ async def put_document(
 
 @router.post(
     "/{name}/documents",
-    responses=sends(ChangesObject),
+    responses=sends(Changes),
     openapi_extra={
         "requestBody": {
             "required": True,
@@ -104,14 +104,14 @@ async def add_documents(
         return await changed(state, served, partial(write_records, str(path), state.limits.records), wait=wait)
 
 
-@router.delete("/{name}/documents/{key:key}", responses=sends(ChangesObject))
-@router.delete("/{name}/document", responses=sends(ChangesObject), name="delete_document_by_key")
+@router.delete("/{name}/documents/{key:key}", responses=sends(Changes))
+@router.delete("/{name}/document", responses=sends(Changes), name="delete_document_by_key")
 async def delete_document(served: ServedHere, state: ThisServer, key: Key, wait: WaitForSearches = False) -> JsonObject:
     """Remove one document."""
     return await changed(state, served, partial(remove_key, key), wait=wait)
 
 
-@router.delete("/{name}/documents", responses=sends(ChangesObject))
+@router.delete("/{name}/documents", responses=sends(Changes))
 async def delete_documents(
     served: ServedHere,
     state: ThisServer,
@@ -134,7 +134,7 @@ async def changed(state: ServerState, served: Served, change: Change, *, wait: b
         raise HttpProblem(
             504, "the change was made, but is not searched yet: it will be, without another request"
         ) from error
-    return changes_object(changes)
+    return changes.to_dict()
 
 
 async def _committed(served: Served, change: Change, limits: Limits) -> Changes:

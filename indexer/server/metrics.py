@@ -54,7 +54,7 @@ class Metrics:
 
     def count_work(self, counts: StageCounts) -> None:
         """Count the work of a search."""
-        for stage, number in counts.as_dict().items():
+        for stage, number in counts.to_dict().items():
             if number:
                 self._work.labels(stage).inc(number)
         self._solved.inc(counts.solved)

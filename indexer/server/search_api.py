@@ -6,16 +6,14 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 
 from moverank.indexer.errors import IndexerError
-from moverank.indexer.formatters.json_objects import why_not_object
 from moverank.indexer.ranked_texts import explained_query, with_vector
 from moverank.indexer.server.answers import (
     CollectionObject,
     CollectionsObject,
-    ExplanationObject,
     JsonObject,
-    RankingObject,
     RankingsObject,
     WhyNotObject,
+    object_of,
     sends,
 )
 from moverank.indexer.server.problems import HttpProblem, answer_of, status_of
@@ -33,6 +31,7 @@ from moverank.indexer.server.requests import (
 from moverank.indexer.server.served import Served, State
 from moverank.indexer.server.state import ServerState, collection_of, state_of
 from moverank.indexer.server.workers import Task
+from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.errors import RerankError
 from moverank.rerank.ranking import Ranking
 from moverank.rerank.runtime.deadline import check_time
@@ -101,7 +100,7 @@ def describe(served: Served) -> JsonObject:
     return values | {"ready": not served.problem}
 
 
-@router.post("/{name}/search", responses=sends(RankingObject | RankingsObject))
+@router.post("/{name}/search", responses=sends(object_of(Ranking) | RankingsObject))
 async def search(served: ServedHere, state: ThisServer, request: Request, body: SearchBody) -> JsonObject:
     """Find the documents nearest to a text or a record; `queries` are answered one after another.
 
@@ -151,7 +150,7 @@ def _answers(
     return answers
 
 
-@router.get("/{name}/search", responses=sends(RankingObject))
+@router.get("/{name}/search", responses=sends(Ranking))
 async def search_by_url(
     served: ServedHere,
     state: ThisServer,
@@ -164,7 +163,7 @@ async def search_by_url(
     return found
 
 
-@router.post("/{name}/similar", responses=sends(RankingObject))
+@router.post("/{name}/similar", responses=sends(Ranking))
 async def similar(served: ServedHere, state: ThisServer, request: Request, body: SimilarBody) -> JsonObject:
     """Find the documents nearest to a stored one."""
 
@@ -175,7 +174,7 @@ async def similar(served: ServedHere, state: ThisServer, request: Request, body:
     return await answered(state, served, request, work, body.budget)
 
 
-@router.post("/{name}/explain", responses=sends(ExplanationObject))
+@router.post("/{name}/explain", responses=sends(Explanation))
 async def explain(served: ServedHere, state: ThisServer, request: Request, body: ExplainBody) -> JsonObject:
     """Show which words of a query, or of a stored document, moved to which words of another, and at what cost."""
 
@@ -196,12 +195,13 @@ async def why_not(served: ServedHere, state: ThisServer, request: Request, body:
     def work(view: State, task: Task) -> JsonObject:
         query = None if body.query is None else as_query(body.query, state.limits)
         searched = explained_query(query, body.similar, body.vector, view.settings.encoder)
-        return why_not_object(view.searcher.why_not(searched, body.key, body.resolved(state.limits, task)))
+        why = view.searcher.why_not(searched, body.key, body.resolved(state.limits, task))
+        return {"why_not": why.to_dict()}
 
     return await answered(state, served, request, work, body.budget)
 
 
-@router.post("/{name}/rerank", responses=sends(RankingObject))
+@router.post("/{name}/rerank", responses=sends(Ranking))
 async def rerank(served: ServedHere, state: ThisServer, request: Request, body: StoredRerankBody) -> JsonObject:
     """Rank stored documents, the candidates of another engine, by key."""
     if len(body.keys) > state.limits.texts:

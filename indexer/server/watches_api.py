@@ -9,10 +9,10 @@ from fastapi import APIRouter, Depends, Query, Request
 from pydantic import Field
 
 from moverank.indexer.arguments import LARGEST
-from moverank.indexer.documents import Document
+from moverank.indexer.documents import Changes, Document
 from moverank.indexer.filters.where import alternatives, checked_size
 from moverank.indexer.formatters.watch_lines import watch_object
-from moverank.indexer.server.answers import ChangesObject, EventsObject, JsonObject, WatchesObject, sends
+from moverank.indexer.server.answers import EventsObject, JsonObject, WatchesObject, sends
 from moverank.indexer.server.documents_api import changed, check_writable
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.requests import WatchBody, as_query
@@ -46,7 +46,7 @@ async def list_watches(
     return await _read(state, served, request, work)
 
 
-@router.put("/{name}/watches/{watch:key}", responses=sends(ChangesObject))
+@router.put("/{name}/watches/{watch:key}", responses=sends(Changes))
 async def put_watch_by_name(served: ServedHere, state: ThisServer, watch: WatchName, body: WatchBody) -> JsonObject:
     """Add a watch, or replace the one of this name: documents that are added or changed later yield its events."""
     check_writable(state)
@@ -57,7 +57,7 @@ async def put_watch_by_name(served: ServedHere, state: ThisServer, watch: WatchN
     return await changed(state, served, change, wait=False)
 
 
-@router.delete("/{name}/watches/{watch:key}", responses=sends(ChangesObject))
+@router.delete("/{name}/watches/{watch:key}", responses=sends(Changes))
 async def delete_watch(served: ServedHere, state: ThisServer, watch: WatchName) -> JsonObject:
     """Remove a watch; its events stay."""
     return await changed(state, served, partial(remove_watch, watch), wait=False)

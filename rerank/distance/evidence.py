@@ -6,12 +6,13 @@ each occurrence in the sources counts once. Coverage says nothing about truth: s
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from typing import Any, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
+from moverank.rerank.answer import FLAT, Answer
 from moverank.rerank.distance.allowed_arcs import AllowedArcs, Passages, UnitText, allowed_arcs, cost_limit, joined
 from moverank.rerank.distance.partial_transport import solve_partial
 from moverank.rerank.errors import NoKnownWords
@@ -28,40 +29,64 @@ source has it; or every word of its polarity in the sources is too far."""
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
-    """A run of units of the claim that is carried to a run of a source, at a mean `cost` of a unit.
+class SourceSpan(Span):
+    """A stretch of a source."""
 
-    `same`: all of its units are the same there; else none is, even if a cost is 0, as of a date that says more.
-    """
-
-    span: Span
     key: str
     """The key of the source; of a text without one, its index."""
-    source: Span
-    units: int
-    cost: float
-    same: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Uncovered:
+class Carried(Answer):
+    """A run of units of the claim that is carried to a run of a source."""
+
+    span: Annotated[Span, FLAT]
+    """Where they are in the claim."""
+    units: int
+    """The number of units."""
+    cost: float
+    """The mean cost of a unit."""
+    same: bool
+    """Whether all units are the same in the source; else none is, such as a near word or a date that says more."""
+    source: SourceSpan
+    """Where they are in the source."""
+
+    @property
+    def key(self) -> str:
+        """Return the key of the source; of a text without one, its index."""
+        return self.source.key
+
+
+@dataclass(frozen=True, slots=True)
+class Uncovered(Answer):
     """A run of units of the claim that is not covered, for the same reason."""
 
-    span: Span
+    span: Annotated[Span, FLAT]
+    """Where they are in the claim."""
     units: int
+    """The number of units."""
     reason: Reason
+    """Why they are not covered."""
 
 
 @dataclass(frozen=True, slots=True)
-class SentenceEvidence:
-    """A sentence of the claim: its units, how many are covered, and the `most` that any plan covers, by the dual."""
+class SentenceEvidence(Answer):
+    """A sentence of the claim: how many of its units are covered."""
 
-    span: Span
+    KEYS: ClassVar = ("span", "covered", "covered_units", "units", "most", "carried", "uncovered")
+
+    span: Annotated[Span, FLAT]
+    """Where it is in the claim."""
     units: int
+    """The number of units."""
     covered_units: int
+    """The number of covered units."""
     most: int
+    """The most units that any plan covers, by the dual."""
     carried: tuple[Carried, ...] = ()
+    """What is covered, in order."""
     uncovered: tuple[Uncovered, ...] = ()
+    """What is not covered, in order."""
 
     @property
     def covered(self) -> float | None:
@@ -70,12 +95,17 @@ class SentenceEvidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """What the sources, by their keys, cover of a claim, where words are carried at a cost of at most `tau`."""
+class Evidence(Answer):
+    """What sources cover of a claim; covered need not be true."""
+
+    KEYS: ClassVar = ("covered", "covered_units", "units", "certified", "tau", "sources", "sentences")
 
     sentences: tuple[SentenceEvidence, ...]
+    """The sentences of the claim."""
     sources: tuple[str, ...]
+    """The keys of the sources."""
     tau: float
+    """The largest cost at which a word is carried."""
 
     @property
     def units(self) -> int:
@@ -106,62 +136,6 @@ class Evidence:
     def uncovered(self) -> tuple[Uncovered, ...]:
         """Return all runs that are not covered, in the order of the claim."""
         return tuple(one for sentence in self.sentences for one in sentence.uncovered)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the evidence as `compare --json` prints it."""
-        return {
-            "covered": self.covered,
-            "covered_units": self.covered_units,
-            "units": self.units,
-            "certified": self.certified,
-            "tau": self.tau,
-            "sources": list(self.sources),
-            "sentences": [_sentence_object(sentence) for sentence in self.sentences],
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "Evidence":
-        """Return the evidence whose `to_dict` is `values`; KeyError and TypeError for anything else."""
-        sentences = tuple(_sentence_of(sentence) for sentence in values["sentences"])
-        return cls(sentences, tuple(values["sources"]), float(values["tau"]))
-
-
-def _sentence_object(sentence: SentenceEvidence) -> dict[str, Any]:
-    return {
-        **asdict(sentence.span),
-        "covered": sentence.covered,
-        "covered_units": sentence.covered_units,
-        "units": sentence.units,
-        "most": sentence.most,
-        "carried": [
-            {
-                **asdict(one.span),
-                "units": one.units,
-                "cost": one.cost,
-                "same": one.same,
-                "source": {"key": one.key, **asdict(one.source)},
-            }
-            for one in sentence.carried
-        ],
-        "uncovered": [{**asdict(one.span), "units": one.units, "reason": one.reason} for one in sentence.uncovered],
-    }
-
-
-def _sentence_of(values: Mapping[str, Any]) -> SentenceEvidence:
-    carried = (
-        Carried(
-            span_of(one), one["source"]["key"], span_of(one["source"]), one["units"], float(one["cost"]), one["same"]
-        )
-        for one in values["carried"]
-    )
-    uncovered = (Uncovered(span_of(one), one["units"], one["reason"]) for one in values["uncovered"])
-    counts = values["units"], values["covered_units"], values["most"]
-    return SentenceEvidence(span_of(values), *counts, tuple(carried), tuple(uncovered))
-
-
-def span_of(values: Mapping[str, Any]) -> Span:
-    """Return the span in a JSON object that has one, perhaps beside other keys."""
-    return Span(values["part"], values["start"], values["end"])
 
 
 def evidence_of(
@@ -314,8 +288,9 @@ class _Claim:
         for run in runs(sorted(carried), go_on):
             first, last = carried[run[0]][0], carried[run[-1]][0]
             cost = sum(carried[place][1] for place in run) / len(run)
-            key, source = self._sources.keys[owner[first]], joined(others[first], others[last])
-            yield Carried(joined(spans[run[0]], spans[run[-1]]), key, source, len(run), cost, same[run[0]])
+            there = joined(others[first], others[last])
+            source = SourceSpan(there.part, there.start, there.end, self._sources.keys[owner[first]])
+            yield Carried(joined(spans[run[0]], spans[run[-1]]), len(run), cost, same[run[0]], source)
 
     def _uncovered_runs(self, uncovered: Sequence[int]) -> Iterable[Uncovered]:
         spans, reasons = self._own.spans, {place: self._reason(self._own.units[place].key) for place in uncovered}

@@ -4,46 +4,50 @@ A flow is the mass that moves between two words, and its cost.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.rerank.answer import OPTIONAL, Answer, Key, Number, Numbers
 from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.distance.bounds import every_bound
 from moverank.rerank.distance.cell_limit import check_cells
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.distance.transport import solve_bags
-from moverank.rerank.ranking import Flow, Highlight, TermScale, numbers_by_name
+from moverank.rerank.ranking import Flow, Highlight, TermScale
+
+_IN_SUMS = Key(optional=True, unless="total")
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
-    """An exact distance and its flows: the distance is the sum of mass x cost over the flows.
+class Explanation(Answer):
+    """An exact distance with its flows."""
 
-    If a sum ranks, `total` is its value. For the other fields see the fields of the same names of `Hit` and `Ranking`.
-    """
+    KEYS: ClassVar = (
+        *("distance", "total", "parts", "costs", "terms", "flows", "highlights"),
+        *("unknown_words", "ignored_words"),
+    )
 
     distance: float
+    """The distance: the sum of mass times cost over the flows."""
     flows: tuple[Flow, ...]
-    total: float | None = None
-    parts: tuple[tuple[str, float], ...] = ()
+    """Which words moved where, the costliest first."""
+    total: Annotated[float | None, OPTIONAL] = None
+    """The value of the sum, if one ranks."""
+    parts: Annotated[Numbers, _IN_SUMS] = ()
+    """The value of each term of a sum; nan: the document has none."""
     unknown_words: tuple[str, ...] = ()
+    """Words of the query without a vector."""
     ignored_words: tuple[str, ...] = ()
-    costs: tuple[tuple[str, float], ...] = ()
-    terms: tuple[TermScale, ...] = ()
+    """Words of the query without effect."""
+    costs: Annotated[tuple[tuple[str, float], ...], _IN_SUMS] = ()
+    """The share of each term in `total`: they add up to it."""
+    terms: Annotated[tuple[TermScale, ...], _IN_SUMS] = ()
+    """How each term of the sum counts for this query."""
     highlights: tuple[Highlight, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the explanation as `explain --json` prints it."""
-        values: dict[str, Any] = {"distance": self.distance}
-        if self.total is not None:
-            values |= {"total": self.total, "parts": numbers_by_name(self.parts), "costs": dict(self.costs)}
-            values["terms"] = [asdict(term) for term in self.terms]
-        values["flows"] = [flow.to_dict() for flow in self.flows]
-        words = {"unknown_words": list(self.unknown_words), "ignored_words": list(self.ignored_words)}
-        return values | {"highlights": [asdict(one) for one in self.highlights]} | words
+    """Where words of the query stand in the document, and words near to one; the last are left out beyond the size."""
 
 
 def explain_distance(
@@ -78,19 +82,20 @@ Stage = Literal["first stage", "rwmd", "dual", "sinkhorn", "solved", "hit"]
 
 
 @dataclass(frozen=True, slots=True)
-class WhyNot:
-    """The exact `distance` of a document, its lower bounds by name, and `kth`, the distance of the last of k hits.
-
-    `stage` is where the document was excluded: "first stage" if it was not a candidate; else the first bound above
-    `kth`; "solved" if only the distance itself is above; or "hit" if it was not excluded. `kth` is infinite if there
-    are fewer than k hits.
-    """
+class WhyNot(Answer):
+    """The stage at which a search excludes a document."""
 
     k: int
-    kth: float
+    """The number of hits."""
+    kth: Number
+    """The distance of hit k; infinite if there are fewer hits."""
     distance: float
+    """The exact distance of the document."""
     bounds: dict[str, float]
+    """The lower bounds of the distance by name."""
     stage: Stage
+    """What excluded the document: `first stage` if it was no candidate, else the first bound above `kth`; `solved` if
+    only the distance itself is above; `hit`: nothing did."""
 
     @classmethod
     def of(

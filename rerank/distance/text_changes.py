@@ -9,16 +9,17 @@ they are changed.
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import accumulate, pairwise
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.rerank.answer import Answer
 from moverank.rerank.distance.allowed_arcs import Passages, UnitText, allowed_arcs, cost_limit, joined
-from moverank.rerank.distance.evidence import runs, span_of
+from moverank.rerank.distance.evidence import runs
 from moverank.rerank.distance.partial_transport import solve_partial
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Span
@@ -34,30 +35,54 @@ _LARGEST_GAP = 20_000  # pairs of units between two runs, up to which all common
 
 
 @dataclass(frozen=True, slots=True)
-class TextChange:
-    """A run of units with the same state, and its place in each version: a new one has no `old`, a dropped no `new`.
-
-    `cost` is the mean cost of a unit that is carried, 0 unless it is changed.
-    """
+class TextChange(Answer):
+    """A run of units with the same state."""
 
     state: ChangeState
+    """What happened to them."""
     old: Span | None
+    """Their place in the old version; None: they are new."""
     new: Span | None
+    """Their place in the new version; None: they are dropped."""
     units: int
+    """The number of units."""
     cost: float = 0.0
+    """The mean cost of a unit, 0 unless they are changed."""
 
 
 @dataclass(frozen=True, slots=True)
-class TextChanges:
-    """The changes of a text in the order of the new version, dropped runs after what was before them.
+class StateUnits(Answer):
+    """The number of units by state; all but the dropped ones are in the new version."""
 
-    `certified`: it is proven that, beside the units which both versions have, no plan carries more; `tau`: the largest
-    cost at which a word is carried.
-    """
+    kept: int = 0
+    """Units that both versions have, in the same order."""
+    moved: int = 0
+    """Units that both versions have, in another order."""
+    changed: int = 0
+    """Units that became near words."""
+    new: int = 0
+    """Units of the new version alone."""
+    dropped: int = 0
+    """Units of the old version alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextChanges(Answer):
+    """The changes between two versions of a text."""
+
+    KEYS: ClassVar = ("carried", "units", "certified", "tau", "changes")
 
     changes: tuple[TextChange, ...]
+    """The runs in the order of the new version, dropped ones after what was before them."""
     certified: bool
+    """Whether it is proven that, beside the units which both versions have, no plan carries more."""
     tau: float
+    """The largest cost at which a word is carried."""
+
+    @property
+    def units(self) -> StateUnits:
+        """Return the number of units by state."""
+        return StateUnits(**self.counts)
 
     @property
     def counts(self) -> dict[ChangeState, int]:
@@ -73,29 +98,6 @@ class TextChanges:
         counts = self.counts
         both = 2 * (counts["kept"] + counts["moved"] + counts["changed"])
         return both / (both + counts["new"] + counts["dropped"])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the changes as `compare --versions --json` prints them."""
-        return {
-            "carried": self.carried,
-            "units": dict(self.counts),
-            "certified": self.certified,
-            "tau": self.tau,
-            "changes": [asdict(change) for change in self.changes],
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "TextChanges":
-        """Return the changes whose `to_dict` is `values`; KeyError and TypeError for anything else."""
-        changes = tuple(
-            TextChange(one["state"], _span(one["old"]), _span(one["new"]), one["units"], float(one["cost"]))
-            for one in values["changes"]
-        )
-        return cls(changes, bool(values["certified"]), float(values["tau"]))
-
-
-def _span(values: Mapping[str, Any] | None) -> Span | None:
-    return None if values is None else span_of(values)
 
 
 def changes_of(

@@ -21,7 +21,6 @@ pytest.importorskip("uvicorn", reason="the extra `server` is not installed")
 
 from moverank import Collection, Document, Part, SearchOptions
 from moverank.indexer.errors import UsageError
-from moverank.indexer.formatters.json_objects import why_not_object
 from moverank.indexer.server.client import RemoteCollection
 from moverank.indexer.server.requests import SearchParameters
 from moverank.indexer.shards.cluster import Cluster
@@ -205,8 +204,8 @@ def test_explanations_take_the_same_options(name: str, options: Any, given: Sear
 def test_why_not_takes_the_options_of_a_search(name: str, given: Searchables) -> None:
     named = {"k": 3, name: {**OPTIONS, "vector": VECTOR}[name]}
     own = named if name == "vector" else {**named, "vector": VECTOR}
-    expected = why_not_object(given.collection.why_not(QUERY, "d3", **own))["why_not"]
-    in_shards = why_not_object(given.shards.why_not(QUERY, "d3", **own))["why_not"]
+    expected = given.collection.why_not(QUERY, "d3", **own).to_dict()
+    in_shards = given.shards.why_not(QUERY, "d3", **own).to_dict()
     if name != "depth":  # each shard has so many candidates
         assert in_shards["kth"] == pytest.approx(expected["kth"])
     if name in NOT_OVER_HTTP:

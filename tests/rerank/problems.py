@@ -75,7 +75,7 @@ def rwmd(bags: Bags, cost: NDArray[np.float32], query: Bag) -> NDArray[np.float6
 def check_counts(counts: StageCounts, n: int, *, transport: bool) -> None:
     """Check that the counts of a search add up to its `n` candidates; without `transport`, nothing is solved."""
     assert counts.candidates == n
-    assert min(counts.as_dict().values()) >= 0
+    assert min(counts.to_dict().values()) >= 0
     if transport:
         assert counts.candidates == counts.rwmd + counts.dual + counts.sinkhorn + counts.solved
     else:

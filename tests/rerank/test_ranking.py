@@ -96,9 +96,9 @@ def test_the_score_falls_from_one_to_zero(distance: float, score: float) -> None
 
 @given(COUNTS, COUNTS)
 def test_counts_are_added_by_stage(one: StageCounts, other: StageCounts) -> None:
-    both = (one + other).as_dict()
+    both = (one + other).to_dict()
     assert list(both) == ["candidates", "rwmd", "dual", "sinkhorn", "solved"]
-    assert both == {name: one.as_dict()[name] + other.as_dict()[name] for name in both}
+    assert both == {name: one.to_dict()[name] + other.to_dict()[name] for name in both}
     assert one + StageCounts() == one
 
 

@@ -4,12 +4,11 @@ import math
 import pytest
 
 from moverank.indexer.documents import Changes
-from moverank.indexer.formatters.json_objects import changes_object, why_not_object
 from moverank.rerank.distance.explain import WhyNot
 
 
 def test_changes_have_the_public_keys() -> None:
-    assert changes_object(Changes(added=2, revision=3)) == {
+    assert Changes(added=2, revision=3).to_dict() == {
         "added": 2,
         "updated": 0,
         "removed": 0,
@@ -29,7 +28,7 @@ def test_changes_have_the_public_keys() -> None:
 @pytest.mark.parametrize("kth", [0.45, math.inf])
 def test_an_infinite_distance_of_the_last_hit_is_null(kth: float) -> None:
     why = WhyNot.of(3, kth, 0.7, {"rwmd": 0.4, "dual": 0.5, "sinkhorn": 0.6}, candidate=True, hit=False)
-    values = why_not_object(why)["why_not"]
+    values = why.to_dict()
     assert list(values) == ["k", "kth", "distance", "bounds", "stage"]
     assert json.loads(json.dumps(values, allow_nan=False)) == values
     assert values["kth"] == (kth if kth == 0.45 else None)
