@@ -4,7 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from math import inf
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
+
+from moverank.indexer.option import Option, options_of
+from moverank.rerank.answer import members
 
 SHOWN: Literal["shown"] = "shown"
 """As `SearchOptions.highlight`: only the places that a list of hits shows."""
@@ -37,79 +40,125 @@ Where = str | Sequence[str] | Mapping[str, "str | float | Sequence[str | float]"
 """A filter: conditions as on the command line, `["year>=2019", "label=red"]`, or the accepted values of fields."""
 
 
+EXACT_UP_TO = 2_000_000
+"""Number of documents up to which a search without `depth` compares all, usually in less than a second."""
+
+DEFAULT_DEPTH = 20_000
+"""Number of candidates of a search without `depth` in a larger collection."""
+
+_RANKING = "Ranking"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchOptions:
-    """The options of a search.
+    """The options of a search."""
 
-    `k`: number of hits.
-
-    `depth`: number of candidates from the first stage. None: all documents, or `DEFAULT_DEPTH` candidates in a
-    collection of more than `EXACT_UP_TO` documents.
-
-    `exact`: compare every document; with a `depth`, after the candidates of the first stage.
-
-    `rank`: the ranking, as "wmd", "bm25:k1=0.9,stem=english" or a sum, "pwmd:weights=tfidf+0.4*bm25"; the manual's page
-    `ranking` has the grammar. None: the collection's own. `distance`: a short form of `rank`.
-
-    `gamma`: sensitivity to rank, 0 or more. None: the collection's.
-
-    `where`: the filter, a list of conditions such as "year>=2019", or a mapping of field names to accepted values; only
-    documents that pass it are candidates. The manual's page `filters` has the grammar.
-
-    `max_distance`: leave out hits with a larger distance, or a larger total of a sum: then no hit at all may be left.
-    A share in percent, such as "0.1%", leaves out hits below a larger share of the collection, by any ranking; the hits
-    have percentiles then. None: no limit.
-
-    `percentile`: hits have a percentile, the share of the collection's documents that rank above them, with its error;
-    see `Percentile`. It goes without a `budget`.
-
-    `explained`: include the flows of each hit.
-
-    `full`: include the whole text of each hit, `Hit.text`.
-
-    `highlight`: each hit has the places in its texts where the words of the query stand, and words near to one, and its
-    flows have the places of their words. "shown": only places in the title and in the snippet, which take less time.
-    Hits have no places, and no passage, if the time is over before.
-
-    `passage`: each hit has the window of up to so many words, at most 10,000, that is nearest to the query, proven to
-    be among all windows of the document. None: no passage.
-
-    `group_by`: only the best hit of each value of this field, label or metadata; documents without it are groups of
-    their own. The manual's page `search` has the details. None: all hits.
-
-    `spelling`: a word of a typed query, one of up to 50 words, that no document has and that has no vector is replaced
-    by the stored words with the fewest typing errors, see `Ranking.respelled_words`, if the ranking counts words.
-
-    `budget`: time limit in seconds. A search that reaches it returns the hits found so far, and
-    `Ranking.largest_error` is an upper bound of their error. None: no limit.
-
-    `most_characters`: the largest size of the hits' texts, which `full` returns and `highlight` and `passage` read,
-    passages, flows (`explained`), of which each word counts 100 characters and each span 40, and highlights, of which
-    each counts 100; TooLarge for more, and for a stored query whose text, which `highlight` reads, has more. None: no
-    limit.
-
-    `stop`: called often while distances are computed, in any thread; once it returns True, the search ends as if its
-    budget were used up, or by OutOfTime while percentiles are computed.
-    """
-
-    k: int = 10
-    depth: int | None = None
-    exact: bool = False
-    rank: str | None = None
-    distance: str | None = None
-    gamma: float | None = None
-    where: Where | None = None
-    max_distance: float | str | None = None
-    percentile: bool = False
-    explained: bool = False
-    full: bool = False
-    highlight: bool | Literal["shown"] = False
-    passage: int | None = None
-    group_by: str | None = None
-    spelling: bool = True
-    budget: float | None = None
+    k: Annotated[int, Option("Number of hits.", flags=("-k",), least=1, panel=_RANKING)] = 10
+    depth: Annotated[
+        int | None,
+        Option(
+            "Number of candidates from the first stage.",
+            f"all; {DEFAULT_DEPTH} in collections of over {EXACT_UP_TO:,} documents",
+            least=1,
+            panel=_RANKING,
+        ),
+    ] = None
+    exact: Annotated[
+        bool,
+        Option("Compare every document; with a depth, after the candidates of the first stage.", panel=_RANKING),
+    ] = False
+    rank: Annotated[
+        str | None,
+        Option(
+            "What to rank by: a distance (wmd, pwmd, rwmd, chamfer, cover, wcd), a scorer (bm25:stem=english), an "
+            "encoder, or a sum of these (wmd:weights=tfidf+0.5*bm25); see `moverank help ranking`.",
+            "the collection's",
+            metavar="SPEC",
+            panel=_RANKING,
+        ),
+    ] = None
+    distance: Annotated[str | None, Option("The same as --rank.", metavar="SPEC", panel=_RANKING, http=False)] = None
+    gamma: Annotated[
+        float | None,
+        Option("Sensitivity to rank: 0 ignores ranks.", "the collection's", least=0, panel=_RANKING),
+    ] = None
+    where: Annotated[Where | None, Option("The filter: only documents that pass it are candidates.")] = None
+    """A list of conditions such as "year>=2019", or a mapping of field names to accepted values; the manual's page
+    `filters` has the grammar."""
+    max_distance: Annotated[
+        float | str | None,
+        Option(
+            "Leave out hits with a larger distance, or a larger total of a sum; or, as in 0.1%, hits below a larger "
+            "share of all documents.",
+            "no limit",
+            flags=("--max-distance", "--within"),
+            metavar="D|P%",
+            panel=_RANKING,
+        ),
+    ] = None
+    """Then no hit at all may be left. With a share, by any ranking, hits have percentiles."""
+    spelling: Annotated[
+        bool,
+        Option(
+            "Replace words of the query that no document has by stored ones with the fewest typing errors.",
+            panel=_RANKING,
+        ),
+    ] = True
+    """Of a typed query, one of up to 50 words, if the ranking counts words, those without a vector; see
+    `Ranking.respelled_words`."""
+    percentile: Annotated[
+        bool, Option("Show the share of all documents that rank above each hit, with its error.", panel=_RANKING)
+    ] = False
+    """It goes without a `budget`; see `Percentile`."""
+    budget: Annotated[
+        float | None,
+        Option(
+            "Stop after SECONDS and report how far the result may be off.",
+            "no limit",
+            metavar="SECONDS",
+            above=0,
+            panel=_RANKING,
+        ),
+    ] = None
+    """The search returns the hits found so far, and `Ranking.largest_error` is an upper bound of their error."""
+    group_by: Annotated[
+        str | None,
+        Option(
+            "Only the best hit of each value of this field, label or metadata, such as the page of a chunk.",
+            "all hits",
+            metavar="FIELD",
+            panel=_RANKING,
+        ),
+    ] = None
+    """Documents without it are groups of their own; the manual's page `search` has the details."""
+    explained: Annotated[bool, Option("Show every word that moved.", key="explain")] = False
+    """Hits have flows."""
+    full: Annotated[bool, Option("Show the whole text of each hit instead of an extract.")] = False
+    """It is `Hit.text`."""
+    highlight: Annotated[
+        bool | Literal["shown"],
+        Option("Each hit has the places where words of the query stand in its texts, and words near to them."),
+    ] = False
+    """Flows have the places of their words, too. "shown": only places in the title and in the snippet, which take less
+    time. Hits have no places, and no passage, if the time is over before."""
+    passage: Annotated[
+        int | None,
+        Option(
+            "Show the passage of up to WORDS words that is nearest to the query.",
+            "no passage",
+            metavar="WORDS",
+            least=1,
+            most=LONGEST_PASSAGE,
+        ),
+    ] = None
+    """It is proven to be the nearest among all windows of the document."""
     stop: Callable[[], bool] | None = None
+    """Called often while distances are computed, in any thread; once it returns True, the search ends as if its budget
+    were used up, or by OutOfTime while percentiles are computed."""
     most_characters: int | None = None
+    """The largest size of the hits' texts, which `full` returns and `highlight` and `passage` read, passages, flows
+    (`explained`), of which each word counts 100 characters and each span 40, and highlights, of which each counts 100;
+    TooLarge for more, and for a stored query whose text, which `highlight` reads, has more. None: no limit."""
 
     def __post_init__(self) -> None:
         """Raise UsageError for a value of a wrong type or out of range; numbers become Python's own."""
@@ -191,18 +240,19 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
     """
     from moverank.indexer import arguments  # here, since `moverank --help` imports this module
 
-    switches = {
-        name: partial(arguments.switch, name) for name, default in _DEFAULTS.items() if isinstance(default, bool)
+    kinds: dict[Any, Callable[..., Any]] = {
+        bool: arguments.switch,
+        int: arguments.whole_number,
+        str: arguments.text,
     }
-    checks: dict[str, Callable[[Any], Any]] = switches | {
-        "k": partial(arguments.whole_number, "k"),
-        "depth": partial(arguments.whole_number, "depth"),
-        "passage": _passage,
+    checks = dict[str, Callable[[Any], Any]]()
+    for name, one in options_of(SearchOptions).items():
+        if check := kinds.get(next(members(one.type))):
+            checks[name] = partial(check, name)
+    checks |= {
         "most_characters": partial(arguments.whole_number, "most_characters"),
-        "highlight": lambda one: one if isinstance(one, str) and one == SHOWN else switches["highlight"](one),
-        "rank": partial(arguments.text, "rank"),
-        "distance": partial(arguments.text, "distance"),
-        "group_by": partial(arguments.text, "group_by"),
+        "passage": _passage,
+        "highlight": lambda one: one if isinstance(one, str) and one == SHOWN else arguments.switch("highlight", one),
         "gamma": partial(arguments.finite_number, "gamma"),
         "where": lambda one: (
             one if isinstance(one, str | Mapping | OtherGroups | TheseKeys) else arguments.texts("where", one)
@@ -213,12 +263,6 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
     }
     return {name: checks[name](value) if name in checks else value for name, value in values.items()}
 
-
-EXACT_UP_TO = 2_000_000
-"""Number of documents up to which a search without `depth` compares all, usually in less than a second."""
-
-DEFAULT_DEPTH = 20_000
-"""Number of candidates of a search without `depth` in a larger collection."""
 
 CONVERSION_SECONDS = 60.0
 """How long a command that converts a file to text may run, unless the user names another time."""

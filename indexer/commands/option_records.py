@@ -7,37 +7,78 @@ from functools import wraps
 from inspect import Parameter, signature
 from typing import Annotated, Any, get_args
 
+import typer
+
+from moverank.indexer.commands.completion import complete_field, complete_rank
+from moverank.indexer.option import options_of
+
 
 def with_records(function: Callable[..., None]) -> Callable[..., None]:
     """Return a command that has an option for each field of the records that `function` takes, and builds them.
 
-    A field is declared as Typer declares a parameter: `Annotated[type, typer.Option(...)]`, with a default. A record
+    A field is declared by an `Option`, or as Typer declares a parameter: `Annotated[type, typer.Option(...)]`. A record
     may have the class variable `PANEL`, the panel of `--help` that its options are in.
     """
     declared = signature(function)
     annotations = {name: each.annotation for name, each in declared.parameters.items()}
     records: dict[str, Any] = {name: each for name, each in annotations.items() if is_dataclass(each)}
+    options = {name: list(_options(record)) for name, record in records.items()}
 
     @wraps(function)
     def command(**given: Any) -> None:
         built = {
-            name: record(**{field.name: given.pop(field.name) for field in fields(record)})
-            for name, record in records.items()
+            name: record(**{one.name: given.pop(one.name) for one in options[name]}) for name, record in records.items()
         }
         function(**given, **built)
 
     parameters: list[Parameter] = []
     for name, each in declared.parameters.items():
-        parameters += _options(records[name]) if name in records else [each.replace(kind=Parameter.KEYWORD_ONLY)]
+        parameters += options.get(name) or [each.replace(kind=Parameter.KEYWORD_ONLY)]
     command.__signature__ = declared.replace(parameters=parameters)  # type: ignore[attr-defined]  # Typer reads it
     return command
 
 
+def option_of(record: Any, name: str, *flags: str) -> Any:
+    """Return what a field of a record declares as Typer's option, perhaps with other `flags`."""
+    one = options_of(record)[name]
+    option, switch = one.option, (f"--{name.replace('_', '-')}",) if one.default is False else ()
+    return typer.Option(
+        *(flags or option.flags or switch),
+        metavar=option.metavar,
+        min=option.least,
+        max=option.most,
+        help=f"{option.help} [default: {option.missing}]" if option.missing else option.help,
+        autocompletion=_COMPLETED.get(name),
+        parser=_typed_limit if str in get_args(one.type) and float in get_args(one.type) else None,
+        rich_help_panel=option.panel or None,
+    )
+
+
+_COMPLETED: dict[str, Any] = {"rank": complete_rank, "distance": complete_rank, "group_by": complete_field}
+
+
+def _typed(kind: Any) -> Any:
+    """Return a type as Typer knows it: what is a number or a text is typed as a text."""
+    return str | None if str in get_args(kind) else kind
+
+
+def _typed_limit(typed: str) -> float | str:
+    from moverank.indexer.arguments import typed_limit
+
+    return typed_limit(typed)
+
+
 def _options(record: Any) -> Iterator[Parameter]:
     """Yield the parameter of each field of a record."""
+    declared = options_of(record)
     for field in fields(record):
-        kind, option = get_args(field.type)
-        option = copy(option)
-        option.rich_help_panel = option.rich_help_panel or getattr(record, "PANEL", None)
+        if not declared:
+            kind, option = get_args(field.type)
+            option = copy(option)
+            option.rich_help_panel = option.rich_help_panel or getattr(record, "PANEL", None)
+        elif field.name in declared and declared[field.name].option.panel:
+            kind, option = _typed(declared[field.name].type), option_of(record, field.name)
+        else:
+            continue
         default = Parameter.empty if field.default is MISSING else field.default
         yield Parameter(field.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])

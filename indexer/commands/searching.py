@@ -4,17 +4,17 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
-from moverank.indexer.commands.completion import complete_field, complete_key, complete_rank
+from moverank.indexer.commands.completion import complete_key
 from moverank.indexer.commands.failures import FAILED, interruptible
-from moverank.indexer.commands.option_records import with_records
+from moverank.indexer.commands.option_records import option_of, with_records
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index, Json, Rank, TableFormat, WhereOption
-from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, LONGEST_PASSAGE, SHOWN, SearchOptions
+from moverank.indexer.options import SHOWN, SearchOptions
 
 if TYPE_CHECKING:
     from moverank.indexer.opening import Opened
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-_DEFAULTS = SearchOptions()
 _NAME = 200  # characters of a file's text that name it
 
 
@@ -63,73 +62,12 @@ class QueryChoices:
 
 
 @dataclass(frozen=True, slots=True)
-class RankingChoices:
-    """The ranking of a search, and the hits that it shows; the defaults are as in `SearchOptions`."""
-
-    PANEL: ClassVar = "Ranking"
-
-    k: Annotated[int, typer.Option("-k", min=1, help="Number of hits.")] = _DEFAULTS.k
-    depth: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Number of candidates from the first stage. "
-            f"[default: all; {DEFAULT_DEPTH} in collections of over {EXACT_UP_TO:,} documents]",
-            show_default=False,
-        ),
-    ] = _DEFAULTS.depth
-    exact: Annotated[
-        bool,
-        typer.Option("--exact", help="Compare every document; with --depth, after the candidates of the first stage."),
-    ] = _DEFAULTS.exact
-    rank: Rank = _DEFAULTS.rank
-    distance: Annotated[
-        str | None, typer.Option(metavar="SPEC", help="The same as --rank.", autocompletion=complete_rank)
-    ] = _DEFAULTS.distance
-    gamma: Gamma = _DEFAULTS.gamma
-    max_distance: Annotated[
-        str | None,
-        typer.Option(
-            "--max-distance",
-            "--within",
-            metavar="D|P%",
-            help="Leave out hits with a larger distance, or a larger total of a sum; or, as in 0.1%, hits below a "
-            "larger share of all documents. [default: no limit]",
-        ),
-    ] = None
-    spelling: Annotated[
-        bool,
-        typer.Option(
-            help="Replace words of the query that no document has by stored ones with the fewest typing errors."
-        ),
-    ] = _DEFAULTS.spelling
-    percentile: Annotated[
-        bool,
-        typer.Option("--percentile", help="Show the share of all documents that rank above each hit, with its error."),
-    ] = _DEFAULTS.percentile
-    budget: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS", help="Stop after SECONDS and report how far the result may be off. [default: no limit]"
-        ),
-    ] = _DEFAULTS.budget
-    group_by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FIELD",
-            help="Only the best hit of each value of this field, label or metadata, such as the page of a chunk.",
-            autocompletion=complete_field,
-        ),
-    ] = _DEFAULTS.group_by
-
-
-@dataclass(frozen=True, slots=True)
 class OutputChoices:
     """How rankings are printed, and how much of each hit."""
 
     PANEL: ClassVar = "Output"
 
-    explain: Annotated[bool, typer.Option("--explain", help="Show every word that moved.")] = False
+    explain: Annotated[bool, option_of(SearchOptions, "explained", "--explain")] = False
     highlight: Annotated[
         bool,
         typer.Option(
@@ -138,18 +76,8 @@ class OutputChoices:
             "marks them in any case, but not with --server.",
         ),
     ] = False
-    passage: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=LONGEST_PASSAGE,
-            metavar="WORDS",
-            help="Show the passage of up to WORDS words that is nearest to the query.",
-        ),
-    ] = _DEFAULTS.passage
-    full: Annotated[bool, typer.Option("--full", help="Show the whole text of each hit instead of an extract.")] = (
-        _DEFAULTS.full
-    )
+    passage: Annotated[int | None, option_of(SearchOptions, "passage")] = None
+    full: Annotated[bool, option_of(SearchOptions, "full")] = False
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the hits, with their flows, as an HTML page.")
     ] = None
@@ -231,7 +159,7 @@ def search(
     ] = None,
     given: QueryChoices,
     server: Server = None,
-    ranked: RankingChoices,
+    ranked: SearchOptions,
     output: OutputChoices,
 ) -> None:
     """Find the documents nearest to a text, a file or a thread."""
@@ -269,7 +197,7 @@ def similar(
     index: Index = DEFAULT_INDEX,
     where: WhereOption = None,
     server: Server = None,
-    ranked: RankingChoices,
+    ranked: SearchOptions,
     output: SimilarOutputChoices,
 ) -> None:
     """Find the documents nearest to one in the collection, which is excluded."""
@@ -319,7 +247,7 @@ def explain(  # over 40 lines: most of them are its options
     why_not: Annotated[
         bool, typer.Option("--why-not", help="Show which bound excludes the document from the hits of a search.")
     ] = False,
-    k: Annotated[int, typer.Option("-k", min=1, help="With --why-not: number of hits of that search.")] = _DEFAULTS.k,
+    k: Annotated[int, typer.Option("-k", min=1, help="With --why-not: number of hits of that search.")] = 10,
     depth: Annotated[
         int | None,
         typer.Option(min=1, help="With --why-not: number of candidates of that search. [default: all]"),
@@ -398,16 +326,12 @@ def _named(query: "QueryText") -> str:
 
 
 def _options(
-    ranked: RankingChoices, where: list[str] | None, output: OutputChoices, server: str | None
+    ranked: SearchOptions, where: list[str] | None, output: OutputChoices, server: str | None
 ) -> SearchOptions:
     """Return the options of a search, whose output is checked first."""
-    from moverank.indexer.arguments import typed_limit
-
     output.check()
-    most = None if ranked.max_distance is None else typed_limit(ranked.max_distance)
-    given = asdict(ranked) | {"max_distance": most}
     shown: dict[str, Any] = {"explained": output.explained, "full": output.full, "passage": output.passage}
-    return SearchOptions(**given, **shown, where=where, highlight=output.highlighted(server))
+    return replace(ranked, **shown, where=where, highlight=output.highlighted(server))
 
 
 def _queries(text: str | None, queries: str | None, given: QueryChoices) -> "tuple[list[BatchQuery], QueryText | None]":

@@ -8,6 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import typer
 
 from moverank.indexer.commands.completion import complete_field, complete_rank
+from moverank.indexer.commands.option_records import option_of
+from moverank.indexer.options import SearchOptions
 
 DEFAULT_INDEX = Path("moverank.index")
 
@@ -47,23 +49,8 @@ WhereOption = Annotated[
         autocompletion=complete_field,
     ),
 ]
-Rank = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SPEC",
-        help="What to rank by: a distance (wmd, pwmd, rwmd, chamfer, cover, wcd), a scorer (bm25:stem=english), an "
-        "encoder, or a sum of these (wmd:weights=tfidf+0.5*bm25); see `moverank help ranking`. "
-        "[default: the collection's]",
-        autocompletion=complete_rank,
-        rich_help_panel="Ranking",
-    ),
-]
-Gamma = Annotated[
-    float | None,
-    typer.Option(
-        min=0, help="Sensitivity to rank: 0 ignores ranks. [default: the collection's]", rich_help_panel="Ranking"
-    ),
-]
+Rank = Annotated[str | None, option_of(SearchOptions, "rank")]
+Gamma = Annotated[float | None, option_of(SearchOptions, "gamma")]
 TableFormat = Annotated[Literal["text", "csv"], typer.Option("--format", help="csv: a table with a header.")]
 MarkupIn = Annotated[
     Literal["keep", "strip"] | None,

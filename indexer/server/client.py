@@ -9,6 +9,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from moverank.indexer.arguments import one_or_more, optional_number, texts
 from moverank.indexer.errors import CollectionError, IndexerError, QueryVectorError, UnknownKey, UsageError
+from moverank.indexer.option import options_of
 from moverank.indexer.options import SearchOptions
 from moverank.rerank.errors import NoKnownWords, OutOfTime, RerankError
 from moverank.rerank.ranking import Ranking
@@ -183,20 +184,10 @@ def _body(options: SearchOptions) -> dict[str, Any]:
     if options.most_characters is not None:
         raise UsageError("the size of an answer is limited by the server: leave most_characters out")
     values = {
-        "k": options.k,
-        "depth": options.depth,
-        "exact": options.exact,
-        "rank": options.ranking,
-        "gamma": options.gamma,
-        "where": options.where,
-        "max_distance": options.max_distance,
-        "percentile": options.percentile or None,
-        "explain": options.explained,
-        "full": options.full or None,
-        "highlight": bool(options.highlight) or None,
-        "passage": options.passage,
-        "group_by": options.group_by,
-        "spelling": options.spelling and None,
-        "budget": options.budget,
+        one.key: getattr(options, one.name)
+        for one in options_of(SearchOptions).values()
+        if one.option.http and getattr(options, one.name) != one.default
     }
-    return {name: value for name, value in values.items() if value is not None}
+    if values.get("highlight"):
+        values["highlight"] = True
+    return values if options.ranking is None else values | {"rank": options.ranking}

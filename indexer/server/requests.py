@@ -3,17 +3,19 @@
 from contextlib import suppress
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from pydantic_core import PydanticSerializationError, to_json
 
 from moverank.indexer.arguments import SHARE
 from moverank.indexer.documents import Document
 from moverank.indexer.filters.where import alternatives, checked_size
+from moverank.indexer.option import options_of
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.reranking.texts import document_of_text
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.workers import Task
+from moverank.rerank.answer import members
 
 TextOrRecord = str | dict[str, Any]
 """A text, or a record with the fields that `index` and `threads` read."""
@@ -42,44 +44,35 @@ class Body(BaseModel):
         return value
 
 
-class RankingParameters(Body):
+_JSON_TYPES: dict[str, Any] = {
+    "where": FilterBody | None,
+    "max_distance": Annotated[Finite, Field(ge=0)] | Share | None,
+    "highlight": bool,
+}
+"""The types in JSON of options that are not of such a type in Python."""
+
+
+def _parameters(*names: str) -> Any:
+    """Return the options of a search as the fields of a request: some, or all that requests have."""
+    made = dict[str, Any]()
+    for one in options_of(SearchOptions).values():
+        option, is_number = one.option, float in members(one.type)
+        if option.http and (not names or one.name in names):
+            limits: dict[str, Any] = {"allow_inf_nan": False} if is_number else {}
+            limits |= {} if option.least is None else {"ge": option.least}
+            limits |= {} if option.above is None else {"gt": option.above}
+            text = f"{option.help[:-1]}; null: {option.missing}." if option.missing else option.help
+            field = Field(default=one.default, description=text, **({} if one.name in _JSON_TYPES else limits))
+            made[one.key] = (_JSON_TYPES.get(one.name, one.type), field)
+    return create_model("SearchOptions", __base__=Body, **made)
+
+
+class RankingParameters(_parameters("rank", "gamma", "budget")):  # type: ignore[misc]  # made of the options
     """The ranking of a request, and its time limit in seconds, `budget`."""
 
-    rank: str | None = None
-    """The ranking, such as `wmd` or `wmd+0.5*bm25`; null: the collection's own."""
-    gamma: Finite | None = Field(default=None, ge=0)
-    """How much less the later posts of a thread count; null: as in the collection."""
-    budget: Finite | None = Field(default=None, gt=0)
-    """The time limit of the request in seconds: the answer has the best list by then, which is not certified."""
 
-
-class SearchParameters(RankingParameters):
+class SearchParameters(_parameters()):  # type: ignore[misc]  # likewise
     """The options of a search, as on the command line."""
-
-    k: int = Field(default=10, ge=1)
-    """The number of hits."""
-    depth: int | None = Field(default=None, ge=1)
-    """The number of candidates of the first stage; null: small collections are compared as a whole."""
-    exact: bool = False
-    """All documents are compared, whatever the size of the collection."""
-    where: FilterBody | None = None
-    """The filter: a list of conditions such as `year>=2019`, all of which must hold, or values by field."""
-    max_distance: Annotated[Finite, Field(ge=0)] | Share | None = None
-    """Hits that are farther are left out; with a share such as `0.1%`, hits below a larger share of all documents."""
-    percentile: bool = False
-    """Each hit has its percentile: the share of all documents that rank above it."""
-    explain: bool = False
-    """Each hit has its flows."""
-    full: bool = False
-    """Each hit has its whole text."""
-    highlight: bool = False
-    """Each hit has the places where words of the query stand in its texts, and words near to them; flows have spans."""
-    passage: int | None = Field(default=None, ge=1)
-    """The passage of up to so many words, at most 10,000, that is nearest to the query; none without time left."""
-    group_by: str | None = None
-    """Only the best hit of each value of this field is in the list."""
-    spelling: bool = True
-    """Words of the query that no document has are replaced by stored ones with the fewest typing errors."""
 
     def resolved(self, limits: Limits, task: Task, queries: int = 1) -> SearchOptions:
         """Return the options of one search of `queries` queries; the `task` ends it, by the budget of the request.
@@ -92,24 +85,8 @@ class SearchParameters(RankingParameters):
                 raise HttpProblem(422, f"{name} must be at most {most} here, not {value}")
         if self.where is not None:
             checked_size(alternatives(self.where), limits.conditions, limits.values)
-        options = SearchOptions(
-            k=self.k,
-            depth=self.depth,
-            exact=self.exact,
-            rank=self.rank,
-            gamma=self.gamma,
-            where=self.where,
-            max_distance=self.max_distance,
-            percentile=self.percentile,
-            explained=self.explain,
-            full=self.full,
-            highlight=self.highlight,
-            passage=self.passage,
-            group_by=self.group_by,
-            spelling=self.spelling,
-            stop=task.over,
-            most_characters=limits.answer // queries,
-        )
+        values = {one.name: getattr(self, one.key) for one in options_of(SearchOptions).values() if one.option.http}
+        options = SearchOptions(**values, stop=task.over, most_characters=limits.answer // queries)
         if self.budget is not None and options.has_percentiles:
             raise HttpProblem(422, "percentiles go without budget: a sample of documents is compared after the search")
         return options

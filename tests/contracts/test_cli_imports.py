@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 COMMANDS = "moverank.indexer.commands"
 MODULES = [ROOT / "cli.py", *sorted((ROOT / "indexer" / "commands").glob("*.py"))]
 STATE = {"sqlalchemy", "alembic", "faiss", "ot", "numba", "numpy", "scipy", "gensim", "filelock"}
-LIGHT = (COMMANDS, "moverank.indexer.options")
+LIGHT = (COMMANDS, "moverank.indexer.option", "moverank.indexer.options")
 LAZY = "update.py"  # the body of `index` and `threads`, imported inside them
 
 

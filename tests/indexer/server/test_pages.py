@@ -6,7 +6,6 @@ import time
 import zlib
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
-from contextlib import nullcontext
 from html import escape, unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -103,8 +102,7 @@ def test_the_start_page_has_the_form(pages: PagesServer) -> None:
 
 @pytest.mark.parametrize(("code", "ranking"), [("en", "bm25:stem=english"), ("de", "bm25:stem=german"), ("vi", "bm25")])
 def test_rankings_to_choose_from_have_the_stems_of_the_language(code: str, ranking: str) -> None:
-    view = SimpleNamespace(settings=Settings(language=code))
-    served: Any = SimpleNamespace(current=lambda: nullcontext(view))
+    served: Any = SimpleNamespace(facts=SimpleNamespace(settings=Settings(language=code)))
     assert [rank for rank, _ in rankings_of(served) if rank.startswith("bm25")] == [ranking]
 
 

@@ -1,0 +1,58 @@
+"""An option: declared once, as a field of a record, for Python, the command line, HTTP and its client."""
+
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, NamedTuple, get_args
+
+from moverank.rerank.answer import bare
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What a field of a record is as an option, beside its name, its type and its default."""
+
+    help: str
+    """One sentence for the command line and for HTTP."""
+    missing: str = ""
+    """What counts if the option is None."""
+    key: str = ""
+    """The name in JSON; empty: that of the field."""
+    flags: tuple[str, ...] = ()
+    """The names on the command line; empty: that of the field."""
+    metavar: str | None = None
+    """The name of a value in `--help`."""
+    least: float | None = None
+    """The smallest value."""
+    above: float | None = None
+    """All values are larger than this one."""
+    most: int | None = None
+    """The largest value."""
+    panel: str = ""
+    """The panel of `--help`; empty: the record gives no option of the command line."""
+    http: bool = True
+    """Whether requests have it."""
+
+
+class DeclaredOption(NamedTuple):
+    """A field of a record that is an option."""
+
+    name: str
+    type: Any
+    option: Option
+    default: Any
+
+    @property
+    def key(self) -> str:
+        """Return the name in JSON."""
+        return self.option.key or self.name
+
+
+@cache
+def options_of(record: Any) -> dict[str, DeclaredOption]:
+    """Return the options of a record, a dataclass, by the names of their fields."""
+    found = dict[str, DeclaredOption]()
+    for field in fields(record):
+        for one in get_args(field.type)[1:]:
+            if isinstance(one, Option):
+                found[field.name] = DeclaredOption(field.name, bare(field.type), one, field.default)
+    return found
