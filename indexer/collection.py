@@ -11,8 +11,6 @@ from moverank.indexer.arguments import (
     LARGEST,
     items,
     limit_or_share,
-    one_or_more,
-    optional_number,
     part_of,
     switch,
     texts,
@@ -30,8 +28,10 @@ from moverank.indexer.indexing.collection_vectors import (
     open_collection,
     remove_other_vectors,
 )
+from moverank.indexer.operations.operation import Found, Operated, Operation
+from moverank.indexer.operations.read_state import ReadState
 from moverank.indexer.options import Progress, SearchOptions, Where, silent
-from moverank.indexer.ranked_texts import QueryText, compared_passages, explained_query, query_document, source_passages
+from moverank.indexer.ranked_texts import QueryText, explained_query
 from moverank.indexer.ranking_spec import RankingSpec, distance_of
 from moverank.indexer.scope import Scope
 from moverank.indexer.settings import Settings, check_first_stage
@@ -53,8 +53,6 @@ if TYPE_CHECKING:  # only the methods that need these import them: every command
     from moverank.indexer.snapshot.faiss_index import IndexInUse
     from moverank.indexer.watching.matching import Matcher, WatchPool
     from moverank.indexer.watching.watches import Watch
-    from moverank.rerank.distance.evidence import Evidence
-    from moverank.rerank.distance.text_changes import TextChanges
     from moverank.rerank.ranking import Ranking
     from moverank.rerank.words.detection import Detected
     from moverank.rerank.words.embedding import Embedding
@@ -63,7 +61,7 @@ _NO_SCORES = repeat(None)
 _WITHOUT_SOURCE = Scope(unknown=True)
 
 
-class Collection(Face, StoredDocuments):
+class Collection(Face, Operated, StoredDocuments):
     """An open collection; close it, or use it in a `with` block. Get one by `create` or `open`, not by the constructor.
 
     It is also a container of its documents: `for document in collection`, `len`, `key in collection`, `get`, `keys`.
@@ -83,7 +81,7 @@ class Collection(Face, StoredDocuments):
         self._watch_pool: WatchPool | None = None
         self._moving = False  # documents from another shard, which are not new
         self._store, self._embedding = store, embedding
-        self._states = Follower(OpenState, store, path, lambda: self._embedding, self._opened)
+        self._states = Follower(ReadState, store, path, lambda: self._embedding, self._opened)
         self._run, self._run_many = self._states.run, self._states.run_many
 
     @staticmethod
@@ -617,34 +615,9 @@ class Collection(Face, StoredDocuments):
         options = SearchOptions(rank=rank, gamma=gamma, full=full, highlight=highlight, passage=passage)
         return self._states.run(lambda state: state.searcher.rerank(query, keys, k, scores, options))
 
-    def compare(
-        self,
-        claim: QueryText,
-        keys: Iterable[str] = (),
-        tau: float | None = None,
-        *,
-        sources: "QueryText | Iterable[QueryText]" = (),
-    ) -> "Evidence":
-        """Return what `sources` and stored documents cover of a claim, a text or a `Document`; see `Reranker.evidence`.
-
-        Each source, a text or a `Document`, has its index as the key. Raises UnknownKey for a key without a document,
-        UsageError for one that two have.
-        """
-        from moverank.rerank.distance.evidence import evidence_of
-
-        own, limit = compared_passages(query_document(claim)), optional_number("tau", tau)
-        given = map(query_document, one_or_more("sources", sources))
-        some = [replace(document, key=str(i)) for i, document in enumerate(given)]
-        with self.contents() as contents:
-            some += [contents.describe(key).document for key in texts("keys", keys)]
-        return evidence_of(own, source_passages(some), self.settings.tokenizer, self.embedding, limit)
-
-    def changes(self, old: QueryText, new: QueryText, tau: float | None = None) -> "TextChanges":
-        """Return the changes between two versions, texts or a `Document` each; see `Reranker.changes`."""
-        from moverank.rerank.distance.text_changes import changes_of
-
-        before, after = (compared_passages(query_document(text)) for text in (old, new))
-        return changes_of(before, after, self.settings.tokenizer, self.embedding, optional_number("tau", tau))
+    def run(self, operation: Operation[Found]) -> Found:
+        """Return the answer to an operation, on the state that is searched."""
+        return self._states.run(operation.run)
 
     def rerank_many(
         self,

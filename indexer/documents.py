@@ -139,18 +139,20 @@ class Rejection:
         return f"{self.source}:{self.line}: {self.reason}" if self.line else f"{self.source}: {self.reason}"
 
 
-class Event(NamedTuple):
-    """A new or changed document is near a watch.
-
-    Later events have larger numbers. `revision` is the one that added or changed the document; `distance` is that of
-    the document as of the commit.
-    """
+@dataclass(frozen=True, slots=True)
+class Event(Answer):
+    """A document that was added or changed is within the distance of a watch."""
 
     number: int
+    """Later events have larger numbers."""
     watch: str
+    """The name of the watch."""
     document: str
+    """The key of the document."""
     distance: float
+    """The distance of the document from the query, as of the commit."""
     revision: int
+    """The revision that added or changed the document."""
 
 
 @dataclass(frozen=True, slots=True)

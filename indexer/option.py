@@ -1,5 +1,6 @@
 """An option: declared once, as a field of a record, for Python, the command line, HTTP and its client."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, NamedTuple, get_args
@@ -29,6 +30,8 @@ class Option:
     """The largest value."""
     panel: str = ""
     """The panel of `--help`; empty: the record gives no option of the command line."""
+    noun: str = ""
+    """What messages call a text."""
     http: bool = True
     """Whether requests have it."""
 
@@ -47,12 +50,14 @@ class DeclaredOption(NamedTuple):
         return self.option.key or self.name
 
 
-@cache
-def options_of(record: Any) -> dict[str, DeclaredOption]:
-    """Return the options of a record, a dataclass, by the names of their fields."""
+def _options_of(record: Any) -> dict[str, DeclaredOption]:
     found = dict[str, DeclaredOption]()
     for field in fields(record):
         for one in get_args(field.type)[1:]:
             if isinstance(one, Option):
                 found[field.name] = DeclaredOption(field.name, bare(field.type), one, field.default)
     return found
+
+
+options_of: Callable[[Any], dict[str, DeclaredOption]] = cache(_options_of)
+"""Returns the options of a record, a dataclass, by the names of their fields."""

@@ -264,6 +264,14 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: checks[name](value) if name in checks else value for name, value in values.items()}
 
 
+TAU = Option(
+    "The largest cost at which a word is carried to another.",
+    ".6 of the typical cost of words",
+    metavar="TAU",
+    least=0,
+)
+"""The largest cost of a comparison of texts."""
+
 CONVERSION_SECONDS = 60.0
 """How long a command that converts a file to text may run, unless the user names another time."""
 

@@ -12,6 +12,9 @@ from moverank.rerank.bags.bag import TITLE
 QueryText = str | Document
 """A query: a text, or a document with a title and ranked parts, whose key does not matter."""
 
+SomeTexts = QueryText | Iterable[QueryText]
+"""One or several of these."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredKey:

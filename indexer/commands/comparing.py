@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moverank.indexer.commands.failures import FAILED
+from moverank.indexer.commands.option_records import typed_option
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json
+from moverank.indexer.options import TAU
 
 if TYPE_CHECKING:
     from moverank.indexer.documents import Document
@@ -46,15 +48,7 @@ def compare(
         str | None,
         typer.Option(metavar="CODE", help="With --vectors: the language of the texts, such as de. [default: en]"),
     ] = None,
-    within: Annotated[
-        float | None,
-        typer.Option(
-            metavar="TAU",
-            min=0,
-            help="The largest cost at which a word is carried to another. [default: .6 of the typical cost of words]",
-            show_default=False,
-        ),
-    ] = None,
+    within: Annotated[float | None, typed_option(TAU)] = None,
     versions: Annotated[
         bool, typer.Option("--versions", help="A and B are two versions of a text: show what changed.")
     ] = False,

@@ -29,7 +29,6 @@ def list_documents(
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.csv_tables import entry_table, metadata_fields
     from moverank.indexer.formatters.document_lines import entry_line
-    from moverank.indexer.formatters.json_objects import entry_object
     from moverank.indexer.formatters.terminal import note, print_lines, print_object
     from moverank.indexer.opening import open_listing
 
@@ -43,7 +42,7 @@ def list_documents(
         else:
             for entry in contents.entries(limit):
                 if as_json:
-                    print_object(entry_object(entry))
+                    print_object(entry.to_dict())
                 else:
                     typer.echo(entry_line(entry, width))
         shown, total, why_empty = len(contents), contents.total, contents.why_empty()

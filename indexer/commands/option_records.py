@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from moverank.indexer.commands.completion import complete_field, complete_rank
-from moverank.indexer.option import options_of
+from moverank.indexer.option import Option, options_of
 
 
 def with_records(function: Callable[..., None]) -> Callable[..., None]:
@@ -41,15 +41,22 @@ def with_records(function: Callable[..., None]) -> Callable[..., None]:
 def option_of(record: Any, name: str, *flags: str) -> Any:
     """Return what a field of a record declares as Typer's option, perhaps with other `flags`."""
     one = options_of(record)[name]
-    option, switch = one.option, (f"--{name.replace('_', '-')}",) if one.default is False else ()
+    switch = (f"--{name.replace('_', '-')}",) if one.default is False else ()
+    is_limit = str in get_args(one.type) and float in get_args(one.type)
+    named = flags or one.option.flags or switch
+    return typed_option(one.option, *named, complete=_COMPLETED.get(name), parser=_typed_limit if is_limit else None)
+
+
+def typed_option(option: Option, *flags: str, complete: Any = None, parser: Any = None) -> Any:
+    """Return an option as Typer's; `complete` completes its values, and `parser` reads them."""
     return typer.Option(
-        *(flags or option.flags or switch),
+        *flags,
         metavar=option.metavar,
         min=option.least,
         max=option.most,
         help=f"{option.help} [default: {option.missing}]" if option.missing else option.help,
-        autocompletion=_COMPLETED.get(name),
-        parser=_typed_limit if str in get_args(one.type) and float in get_args(one.type) else None,
+        autocompletion=complete,
+        parser=parser,
         rich_help_panel=option.panel or None,
     )
 

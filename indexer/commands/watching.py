@@ -158,7 +158,7 @@ def events(
             while True:
                 some = collection.events(after, _SOME)
                 for event in some:
-                    print_object(event._asdict()) if as_json else typer.echo(event_line(event))
+                    print_object(event.to_dict()) if as_json else typer.echo(event_line(event))
                 after = some[-1].number if some else after
                 if len(some) == _SOME:
                     continue

@@ -8,7 +8,7 @@ if TYPE_CHECKING:  # they load numpy and SQLAlchemy, which are not needed to pri
     from moverank.indexer.contents.contents import Description
     from moverank.indexer.documents import Origin
     from moverank.indexer.proofs.verify import Verified
-    from moverank.indexer.store import Entry, StoredSource
+    from moverank.indexer.store import StoredSource
 
 
 def sources_object(sources: Iterable["StoredSource"]) -> dict[str, Any]:
@@ -31,12 +31,6 @@ def verified_object(verified: "Verified") -> dict[str, Any]:
     hits = [{"key": key, "distance": distance} for key, distance in verified.hits]
     query = [{"word": word, "weight": weight} for word, weight in verified.query]
     return {"verified": True, **asdict(verified), "hits": hits, "query": query}
-
-
-def entry_object(entry: "Entry") -> dict[str, Any]:
-    """Return a document without its texts, with the number of its parts and its origin."""
-    values = entry._asdict()
-    return values | _origin_object(values.pop("origin"))
 
 
 def description_object(description: "Description") -> dict[str, Any]:

@@ -23,6 +23,8 @@ from typing import (
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
+from moverank.indexer.documents import Event
+from moverank.indexer.store import Entry
 from moverank.rerank.answer import Answer, Number, bare, declared, is_object, members
 from moverank.rerank.distance.evidence import Evidence, SentenceEvidence
 from moverank.rerank.distance.explain import Explanation, WhyNot
@@ -187,32 +189,10 @@ class CollectionsObject(TypedDict):
 
 
 @_described
-class EntryObject(TypedDict):
-    """A document without its texts."""
-
-    key: str
-    """The key."""
-    title: str
-    """The title, empty if there is none."""
-    label: str | None
-    """The label, null if there is none."""
-    metadata: dict[str, Any]
-    """The metadata by field."""
-    parts: int
-    """The number of parts."""
-    wordless: bool
-    """Whether it has no known word: it is never a hit."""
-    source: str | None
-    """The path from which it was read; null if that is unknown."""
-    file: str | None
-    """The path within the source."""
-
-
-@_described
 class DocumentsObject(TypedDict):
     """A page of the documents of a collection."""
 
-    documents: list[EntryObject]
+    documents: list[object_of(Entry)]  # type: ignore[valid-type]
     """The documents in the order in which they were added."""
     found: int
     """The number of documents that pass the filter."""
@@ -303,26 +283,10 @@ class WatchesObject(TypedDict):
 
 
 @_described
-class EventObject(TypedDict):
-    """A document that was added or changed is within the distance of a watch."""
-
-    number: int
-    """Later events have larger numbers."""
-    watch: str
-    """The name of the watch."""
-    document: str
-    """The key of the document."""
-    distance: float
-    """The distance of the document from the query."""
-    revision: int
-    """The revision that added or changed the document."""
-
-
-@_described
 class EventsObject(TypedDict):
     """Some events of the watches of a collection."""
 
-    events: list[EventObject]
+    events: list[object_of(Event)]  # type: ignore[valid-type]
     """The events in their order."""
     revision: int
     """The number of the last committed change."""

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.server import compare_api, documents_api, rerank_api, search_api, status_api, watches_api
+from moverank.indexer.server import documents_api, operations_api, rerank_api, search_api, status_api, watches_api
 from moverank.indexer.server.ending import Ending
 from moverank.indexer.server.guard import Access, Guard
 from moverank.indexer.server.openapi_document import DescribedApp
@@ -49,7 +49,7 @@ def application(state: ServerState, access: Access, root_path: str = "") -> ASGI
         strict_content_type=False,  # a body without a type counts as JSON: the guard refuses requests of foreign pages
     )
     app.state.moverank = state
-    for api in (rerank_api, search_api, compare_api, documents_api, watches_api, status_api):
+    for api in (rerank_api, search_api, operations_api, documents_api, watches_api, status_api):
         app.include_router(api.router)
     app.include_router(pages_router())
     add_handlers(app)

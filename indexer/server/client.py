@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from moverank.indexer.arguments import one_or_more, optional_number, texts
 from moverank.indexer.errors import CollectionError, IndexerError, QueryVectorError, UnknownKey, UsageError
+from moverank.indexer.operations.operation import Found, Operated, Operation
 from moverank.indexer.option import options_of
 from moverank.indexer.options import SearchOptions
 from moverank.rerank.errors import NoKnownWords, OutOfTime, RerankError
@@ -16,8 +16,6 @@ from moverank.rerank.ranking import Ranking
 
 if TYPE_CHECKING:  # it would import numpy
     from moverank.indexer.ranked_texts import QueryText
-    from moverank.rerank.distance.evidence import Evidence
-    from moverank.rerank.distance.text_changes import TextChanges
 
 _Answer = TypeVar("_Answer")
 
@@ -39,7 +37,7 @@ class _NoRedirects(HTTPRedirectHandler):
         raise CollectionError(f"the server at {request.full_url} redirects to {answer[-1]}: name the right URL")
 
 
-class RemoteCollection:
+class RemoteCollection(Operated):
     """The collection `name` (None: the first) of the server at `url`; `token`: the server's token, if it requires one.
 
     Raises UsageError for an invalid URL, CollectionError if the server does not answer as a moverank server, and the
@@ -87,27 +85,17 @@ class RemoteCollection:
         chosen = SearchOptions.of(options, fields)
         return (self._or_problem(self.similar, key, chosen) for key in keys)
 
-    def compare(
-        self,
-        claim: "QueryText",
-        keys: Iterable[str] = (),
-        tau: float | None = None,
-        *,
-        sources: "QueryText | Iterable[QueryText]" = (),
-    ) -> "Evidence":
-        """Return what stored documents, and `sources`, cover of a claim; see `Collection.compare`."""
-        from moverank.rerank.distance.evidence import Evidence
-
-        given = {"sources": [_text(one) for one in one_or_more("sources", sources)], "keys": texts("keys", keys)}
-        body = {"claim": _text(claim), "tau": optional_number("tau", tau), **given}
-        return self._read(Evidence.from_dict, self._post("compare", body))
-
-    def changes(self, old: "QueryText", new: "QueryText", tau: float | None = None) -> "TextChanges":
-        """Return the changes between two versions of a text; see `Collection.changes`."""
-        from moverank.rerank.distance.text_changes import TextChanges
-
-        body = {"old": _text(old), "new": _text(new), "tau": optional_number("tau", tau)}
-        return self._read(TextChanges.from_dict, self._post("changes", body))
+    def run(self, operation: Operation[Found]) -> Found:
+        """Return the server's answer to an operation."""
+        if operation.most_characters is not None:
+            raise UsageError("the size of texts is limited by the server: leave most_characters out")
+        values = {
+            one.key: _json_value(getattr(operation, one.name))
+            for one in options_of(type(operation)).values()
+            if getattr(operation, one.name) != one.default
+        }
+        found = self._read(operation.ANSWER.from_dict, self._post(operation.NAME, values))
+        return cast("Found", found)
 
     @staticmethod
     def _or_problem(search: Any, query: Any, options: SearchOptions) -> Ranking:
@@ -175,6 +163,13 @@ def _text(query: "QueryText") -> str | dict[str, Any]:
 
     record = record_of(query_document(query))
     return {name: record[name] for name in ("key", "title", "parts", "title_counts", "vector") if name in record}
+
+
+def _json_value(value: Any) -> Any:
+    """Return the value of an option as JSON."""
+    if isinstance(value, list | tuple):
+        return [_json_value(one) for one in value]
+    return value if value is None or isinstance(value, str | int | float) else _text(value)
 
 
 def _body(options: SearchOptions) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Body, Depends, Query, Request
 from pydantic import Field
 
 from moverank.indexer.documents import Changes
-from moverank.indexer.formatters.json_objects import description_object, entry_object
+from moverank.indexer.formatters.json_objects import description_object
 from moverank.indexer.reading.record_lines import document_of_record
 from moverank.indexer.reading.records import BadRecord, with_key
 from moverank.indexer.server.answers import DocumentObject, DocumentsObject, JsonObject, sends
@@ -51,7 +51,7 @@ async def list_documents(
 
     def work(view: State, _: Task) -> JsonObject:
         with view.contents(where) as contents:
-            entries = [entry_object(entry) for entry in contents.entries(limit, first)]
+            entries = [entry.to_dict() for entry in contents.entries(limit, first)]
             return {"documents": entries, "found": len(contents), "total": contents.total}
 
     return await answered(state, served, request, work)

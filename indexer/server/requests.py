@@ -1,6 +1,9 @@
-"""The bodies of requests, validated: texts, records, and the options of searches."""
+"""The bodies of requests, validated: texts, records, and the options of searches and of operations."""
 
+import inspect
+from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import MISSING
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
@@ -11,6 +14,7 @@ from moverank.indexer.documents import Document
 from moverank.indexer.filters.where import alternatives, checked_size
 from moverank.indexer.option import options_of
 from moverank.indexer.options import SearchOptions
+from moverank.indexer.ranked_texts import QueryText, SomeTexts
 from moverank.indexer.reranking.texts import document_of_text
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import HttpProblem
@@ -51,27 +55,35 @@ _JSON_TYPES: dict[str, Any] = {
 }
 """The types in JSON of options that are not of such a type in Python."""
 
+_TEXT_TYPES: dict[Any, Any] = {
+    QueryText: TextOrRecord,
+    SomeTexts: Listed[TextOrRecord],
+    Iterable[str]: Listed[str],
+}
+"""The types in JSON by those in Python."""
 
-def _parameters(*names: str) -> Any:
-    """Return the options of a search as the fields of a request: some, or all that requests have."""
+
+def model_of(record: Any, *names: str) -> Any:
+    """Return the options of a record as the fields of a request: some, or all that requests have."""
     made = dict[str, Any]()
-    for one in options_of(SearchOptions).values():
+    for one in options_of(record).values():
         option, is_number = one.option, float in members(one.type)
         if option.http and (not names or one.name in names):
             limits: dict[str, Any] = {"allow_inf_nan": False} if is_number else {}
             limits |= {} if option.least is None else {"ge": option.least}
             limits |= {} if option.above is None else {"gt": option.above}
             text = f"{option.help[:-1]}; null: {option.missing}." if option.missing else option.help
-            field = Field(default=one.default, description=text, **({} if one.name in _JSON_TYPES else limits))
-            made[one.key] = (_JSON_TYPES.get(one.name, one.type), field)
-    return create_model("SearchOptions", __base__=Body, **made)
+            default = {} if one.default is MISSING else {"default": one.default}
+            field = Field(**default, description=text, **({} if one.name in _JSON_TYPES else limits))
+            made[one.key] = (_JSON_TYPES.get(one.name, _TEXT_TYPES.get(one.type, one.type)), field)
+    return create_model(f"{record.__name__}Body", __base__=Body, __doc__=inspect.getdoc(record), **made)
 
 
-class RankingParameters(_parameters("rank", "gamma", "budget")):  # type: ignore[misc]  # made of the options
+class RankingParameters(model_of(SearchOptions, "rank", "gamma", "budget")):  # type: ignore[misc]  # made of the options
     """The ranking of a request, and its time limit in seconds, `budget`."""
 
 
-class SearchParameters(_parameters()):  # type: ignore[misc]  # likewise
+class SearchParameters(model_of(SearchOptions)):  # type: ignore[misc]  # likewise
     """The options of a search, as on the command line."""
 
     def resolved(self, limits: Limits, task: Task, queries: int = 1) -> SearchOptions:
@@ -143,30 +155,6 @@ class WhyNotBody(SearchParameters):
     """The vector of the query, where the first stage is `given`."""
     key: str
     """The key of the document that is compared."""
-
-
-class CompareBody(Body):
-    """A claim, and its sources: texts or records, stored documents by key, or both."""
-
-    claim: TextOrRecord
-    """A text or a record."""
-    sources: Listed[TextOrRecord] = Field(default_factory=list)
-    """Texts or records."""
-    keys: Listed[str] = Field(default_factory=list)
-    """The keys of stored documents."""
-    tau: Finite | None = Field(default=None, ge=0)
-    """The largest cost at which a word is carried; null: .6 of the typical cost of two words."""
-
-
-class ChangesBody(Body):
-    """Two versions of a text."""
-
-    old: TextOrRecord
-    """A text or a record."""
-    new: TextOrRecord
-    """A text or a record."""
-    tau: Finite | None = Field(default=None, ge=0)
-    """The largest cost at which a word is carried; null: .6 of the typical cost of two words."""
 
 
 class StoredRerankBody(RankingParameters):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from moverank.indexer.reranking.reranker import Reranker
     from moverank.indexer.store import Entry, Reader
     from moverank.rerank.distance.ground_cost import NearWord
+    from moverank.rerank.words.embedding import Embedding
 
 
 class StateContents(Protocol):
@@ -73,8 +74,8 @@ class State(Facts, Protocol):
         ...
 
     @property
-    def comparer(self) -> "Reranker":
-        """Return a reranker for comparisons alone, without document frequencies; HttpProblem where there is none."""
+    def embedding(self) -> "Embedding":
+        """Return the word vectors; UsageError for shards, each of which has its own."""
         ...
 
     def contents(self, where: Where | None = None) -> AbstractContextManager[StateContents]:

@@ -5,9 +5,9 @@ Each state has a reranker of texts, with its weights. The number of running and 
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from functools import cached_property
 from itertools import islice
 from math import inf
@@ -16,12 +16,12 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import TypeVar
 
-from moverank.indexer.contents.contents import Contents
 from moverank.indexer.documents import Changes
 from moverank.indexer.errors import CollectionError, IndexerError
 from moverank.indexer.files.directory import DATABASE
 from moverank.indexer.indexing.collection_vectors import open_collection
-from moverank.indexer.options import SearchOptions, Where
+from moverank.indexer.operations.read_state import ReadState
+from moverank.indexer.options import SearchOptions
 from moverank.indexer.ranking_spec import RankingSpec, resolve
 from moverank.indexer.reranking.reranker import Reranker, stored_options
 from moverank.indexer.server.freed_memory import return_freed_memory
@@ -30,7 +30,6 @@ from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.served import Facts
 from moverank.indexer.server.writer_process import Change, WriterProcess, keep_up
 from moverank.indexer.state.follower import Follower
-from moverank.indexer.state.open_state import OpenState
 from moverank.indexer.store import Reader, repeated
 from moverank.rerank.distance.ground_cost import NearWord, nearest_words
 from moverank.rerank.errors import NoKnownWords, RerankError
@@ -83,15 +82,10 @@ _HANGS = 10.0  # seconds of a check, which usually takes milliseconds
 _SOME = 100  # characters of a text, enough for a query
 
 
-class ServedState(OpenState):
+class ServedState(ReadState):
     """One state of a collection that is served."""
 
     _check_ranking: Callable[[RankingSpec], None]
-
-    @contextmanager
-    def contents(self, where: Where | None = None) -> Iterator[Contents]:
-        """Open the documents that pass a filter."""
-        yield Contents(self.reader, where)
 
     def nearest_words(self, sources: Sequence[str], targets: Sequence[str]) -> dict[str, NearWord]:
         """Return, for each of the `targets` with a vector, the nearest of the `sources`."""
@@ -137,11 +131,6 @@ class ServedState(OpenState):
     def _reranker(self) -> Reranker:
         frequencies = self.searcher.document_frequencies(self.settings.ranking.rules)
         return Reranker(self.embedding, **stored_options(self.settings), frequencies=frequencies)
-
-    @cached_property
-    def comparer(self) -> Reranker:
-        """Return a reranker for comparisons alone: without document frequencies."""
-        return Reranker(self.embedding, **stored_options(self.settings))
 
 
 _POLL = 0.5  # seconds between checks for changes by other processes

@@ -16,11 +16,11 @@ from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.served import State, WorkResult
 from moverank.indexer.server.served_collection import DatabaseCheck, WaitingWrites
 from moverank.indexer.server.writer_process import Change
-from moverank.indexer.settings import Settings
 from moverank.indexer.shards.cluster import Cluster
 from moverank.indexer.store import Reader
 from moverank.indexer.watching.watches import NO_WATCHES
 from moverank.rerank.runtime.deadline import stopping
+from moverank.rerank.words.embedding import Embedding
 
 _POLL = 1.0  # seconds between checks for changes by other processes
 _CLOSING = 1.0  # seconds for changes that run or wait when the server ends: shards that hang hold no others up
@@ -32,21 +32,19 @@ class _State:
     """The states of all shards that are searched; `revision` is the sum of their revisions."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self.settings: Settings = cluster.settings
+        self._cluster, self.settings = cluster, cluster.settings
         self.revisions, self.documents = cluster.revision, len(cluster)
         self.revision = sum(self.revisions)
         self.searcher, self.contents, self.nearest_words = cluster.searcher, cluster.contents, cluster.nearest_words
 
     def reranker(self, _rank: str | None, _gamma: float | None) -> Reranker:
-        """Raise HttpProblem 422: see `comparer`."""
-        return self.comparer
+        """Raise UsageError: see `embedding`."""
+        return Reranker(self.embedding)
 
     @property
-    def comparer(self) -> Reranker:
-        """Raise HttpProblem 422: the word vectors are with the shards."""
-        raise HttpProblem(
-            422, "a collection in shards cannot rerank or compare texts: serve one of the shards, or `Reranker`"
-        )
+    def embedding(self) -> Embedding:
+        """Raise UsageError: the word vectors are with the shards."""
+        return self._cluster.embedding
 
 
 class ServedShards:

@@ -74,7 +74,7 @@ async def list_events(
     """Return the first events of watches after a number, in their order."""
 
     def work(reader: Reader) -> JsonObject:
-        events = [event._asdict() for event in reader.events(after, limit)]
+        events = [event.to_dict() for event in reader.events(after, limit)]
         return {"events": events, "revision": reader.revision()}
 
     return await _read(state, served, request, work)

@@ -15,6 +15,7 @@ from moverank.indexer.face import Face
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.creation import TRAINED, check_choices
 from moverank.indexer.indexing.removal import DocumentsToRemove, check_unchanged
+from moverank.indexer.operations.operation import Found, Operated, Operation
 from moverank.indexer.options import Progress, Where, silent
 from moverank.indexer.reading.inputs.vectors_by_key import KeyedVectors, VectorsByKey
 from moverank.indexer.scope import Scope
@@ -29,13 +30,14 @@ from moverank.indexer.shards.messages import ShardState
 from moverank.indexer.shards.shard_contents import described, known, listed, no_common_words
 from moverank.indexer.store import Entry, StoredSource
 from moverank.rerank.distance.ground_cost import NearWord
+from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.languages import AUTO_LANGUAGE
 from moverank.rerank.words.tokenizer import StopWords
 
 _Answer = TypeVar("_Answer")
 
 
-class Cluster(Face):
+class Cluster(Face, Operated):
     """An open collection in shards; close it, or use it in a `with` block. Get one by `create` or `open`.
 
     Each shard is a collection that one process holds, on its own machine. A search answers as one collection with all
@@ -48,6 +50,17 @@ class Cluster(Face):
         self._coordinator = Coordinator(self.shards, self._reload, wait)
         self.searcher = ClusterSearcher(self._coordinator, self)
         self._run, self._run_many = self._searched, lambda work, _options: work(self)
+
+    def run(self, operation: Operation[Found]) -> Found:
+        """Return the answer to an operation, by the shards."""
+        return operation.run(self)
+
+    @property
+    def embedding(self) -> Embedding:
+        """Raise UsageError: the word vectors are with the shards."""
+        raise UsageError(
+            "a collection in shards cannot rerank or compare texts: serve one of the shards, or `Reranker`"
+        )
 
     def _searched(self, work: Callable[["Cluster"], _Answer]) -> _Answer:
         return work(self)

@@ -5,14 +5,16 @@ They need no SQLAlchemy: see `rows`.
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, groupby
 from operator import itemgetter
 from struct import unpack
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from moverank.indexer.arguments import LARGEST
 from moverank.indexer.documents import Event, NamedSource, Origin, counted_texts, text_fault
 from moverank.indexer.store.rows import DamagedDocument, Rows, Values
+from moverank.rerank.answer import Answer
 
 REMOVALS_FORGOTTEN = "removals_forgotten"
 """Name of the setting that stores the revision up to which removals are no longer recorded."""
@@ -24,19 +26,36 @@ UNKNOWN = -1
 """The row of a word without a vector, as in `rerank.words.vocabulary`, whose import takes longer than `info` does."""
 
 
-class Entry(NamedTuple):
-    """A document without its texts; `parts` is their number. A `wordless` one has no known word: it is never a hit.
+@dataclass(frozen=True, slots=True)
+class Entry(Answer):
+    """A document without its texts."""
 
-    `origin` is None if its source is unknown.
-    """
+    KEYS: ClassVar = ("key", "title", "label", "metadata", "parts", "wordless", "source", "file")
 
     key: str
+    """The key."""
     title: str
+    """The title, empty if there is none."""
     label: str | None
+    """The label, None if there is none."""
     metadata: dict[str, Any]
+    """The metadata by field."""
     parts: int
+    """The number of parts."""
     wordless: bool
+    """Whether it has no known word: it is never a hit."""
     origin: Origin | None
+    """Where it was read; None if its source is unknown."""
+
+    @property
+    def source(self) -> str | None:
+        """Return the path from which it was read; None if that is unknown."""
+        return self.origin and self.origin.source.place
+
+    @property
+    def file(self) -> str | None:
+        """Return the path within the source."""
+        return self.origin and self.origin.file
 
 
 class CountedPart(NamedTuple):
@@ -518,7 +537,7 @@ class Reader:
             "SELECT number, watch, document, distance, revision FROM events WHERE number > :after "
             "ORDER BY number LIMIT :limit"
         )
-        return list(map(Event._make, self.rows.all(statement, after=after, limit=limit)))
+        return [Event(*row) for row in self.rows.all(statement, after=after, limit=limit)]
 
     def watch_count(self, without: str = "") -> int:
         """Return the number of watches of other names than one; no name is empty."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import astuple
 from secrets import token_hex
 from typing import Any
 
@@ -160,7 +161,8 @@ class Writer(Reader):
     def add_events(self, events: Sequence[Event]) -> None:
         """Insert events, which get the next numbers in their order; deleted ones are not given again."""
         first = self.last_event() + 1
-        self.rows.insert("events", Event._fields, [(first + i, *event[1:]) for i, event in enumerate(events)])
+        rows = [(first + i, *astuple(event)[1:]) for i, event in enumerate(events)]
+        self.rows.insert("events", Event.__slots__, rows)
 
     def forget_events(self, before: int) -> int:
         """Delete the events with a number below `before`, and return how many there were."""

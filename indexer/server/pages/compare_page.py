@@ -12,6 +12,7 @@ from moverank.indexer.formatters.comparison_marks import (
     evidence_verdict,
 )
 from moverank.indexer.formatters.comparison_page import comparison_columns, sentence_rows
+from moverank.indexer.operations.compare import Compare, CompareVersions
 from moverank.indexer.server.pages.rendering import PageValues, error_page, page_about, rendered
 from moverank.indexer.server.pages.search_page import chosen_collection
 from moverank.indexer.server.pages.typed_form import TypedForm, posted_form, typed_number
@@ -50,12 +51,11 @@ async def compare_page(request: Request, state: ThisServer) -> HTMLResponse:
         tau = typed_number("the largest cost", form.one("tau")) if form.one("tau") else None
 
         def work(view: State, _: Task) -> PageValues:
-            comparer = view.comparer
             if form.one("versions"):
-                changes = comparer.changes(*texts, tau)
+                changes = CompareVersions(old=texts[0], new=texts[1], tau=tau).run(view)
                 return _shown(changes_verdict(changes), comparison_columns(changes_sides(changes, *texts)), [])
-            evidence = comparer.evidence(texts[0], {"source": texts[1]}, tau)
-            sides = evidence_sides(evidence, texts[0], {"source": texts[1]})
+            evidence = Compare(claim=texts[0], sources=texts[1], tau=tau).run(view)
+            sides = evidence_sides(evidence, texts[0], {evidence.sources[0]: texts[1]})
             return _shown(
                 evidence_verdict(evidence), comparison_columns(sides), list(sentence_rows(evidence, sides[0]))
             )

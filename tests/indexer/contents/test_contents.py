@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import Collection, Document, Part, UnknownKey, UsageError
+from moverank.indexer.store import Entry
 from tests.indexer.world import NO_VECTOR, CollectionFactory, document, random_documents
 
 
@@ -131,7 +132,7 @@ def test_entries_have_no_texts(filled: Collection) -> None:
     with filled.contents("label") as contents:
         entries = list(contents.entries())
         assert len(contents) == len(entries) == 3
-    assert entries[0] == ("b", "A title", "red", {"n": 1, "who": {"name": "Ann"}}, 2, False, None)
+    assert entries[0] == Entry("b", "A title", "red", {"n": 1, "who": {"name": "Ann"}}, 2, False, None)
     assert [(entry.key, entry.parts, entry.wordless) for entry in entries[1:]] == [
         ("c", 0, True), ("Füße \u2028", 1, True),
     ]  # fmt: skip

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from moverank import Collection, Document, Evidence, Part, Reranker, UnknownKey, UsageError, compare
+from moverank.indexer.operations.compare import size_with
 from moverank.indexer.search.searcher import Searcher
 from moverank.indexer.server.client import RemoteCollection
-from moverank.indexer.server.compare_api import left_after
-from moverank.indexer.server.limits import Limits
-from moverank.indexer.server.problems import HttpProblem
+from moverank.rerank.errors import TooLarge
 from tests.indexer.server.pages_world import make_forum, pages_server, thread
 from tests.indexer.server.running import RunningServer
 
@@ -84,10 +83,10 @@ def test_the_client_refuses_what_the_library_does(
 
 
 def test_no_document_is_read_beyond_the_limit_of_characters() -> None:
-    limits = Limits(characters=10)
-    assert left_after([Document("a", "ab", (Part("cde"),))], 10, limits) == 5
-    with pytest.raises(HttpProblem, match="more than 10 characters together"):
-        left_after([Document("a", "ab", (Part("cde"),))], 4, limits)
+    assert size_with([Document("a", "ab", (Part("cde"),))], 10) == 5
+    assert size_with([Document("a", "ab", (Part("cde"),))], None, 9) == 14
+    with pytest.raises(TooLarge, match="more than 10 characters together"):
+        size_with([Document("a", "ab", (Part("cde"),))], 10, 6)
 
 
 def test_a_key_may_not_be_the_index_of_a_text(tmp_path: Path) -> None:
