@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from moverank.indexer.arguments import limit, limit_or_share, optional_number, part_of, switch, text, whole_number
 from moverank.indexer.errors import UsageError
 from moverank.indexer.options import KeepOrder, Progress, SearchOptions, Where, silent
-from moverank.indexer.ranked_texts import QueryText, StoredKey, explained_query, with_vector
+from moverank.indexer.ranked_texts import QueryText, StoredKey, with_vector
 from moverank.indexer.ranking_spec import RankingSpec, distance_of, resolve
 from moverank.indexer.settings import Settings
 
@@ -165,11 +165,6 @@ class Face:
         chosen, text = SearchOptions.of(options, fields), with_vector(query, vector, self.settings.encoder)
         return self._run(lambda state: state.searcher.search(text, chosen))
 
-    def similar(self, key: str, options: SearchOptions | None = None, **fields: Any) -> "Ranking":
-        """Find the documents nearest to a stored one, which is excluded. Raises UnknownKey."""
-        chosen = SearchOptions.of(options, fields)
-        return self._run(lambda state: state.searcher.similar(key, chosen))
-
     def search_many(
         self, queries: Iterable[QueryText], options: SearchOptions | None = None, **fields: Any
     ) -> "Iterator[Ranking]":
@@ -186,45 +181,6 @@ class Face:
         """Find the documents nearest to each of many stored ones; see `search_many`."""
         chosen = SearchOptions.of(options, fields)
         return self._run_many(lambda state: state.searcher.similar_many(keys, chosen), chosen)
-
-    def explain(
-        self,
-        query: QueryText | None = None,
-        key: str = "",
-        *,
-        similar: str | None = None,
-        vector: Iterable[float] | None = None,
-        gamma: float | None = None,
-        rank: str | None = None,
-    ) -> "Explanation":
-        """Return the exact distance of a text or record, `query`, from the document `key`, and its flows.
-
-        `similar`: instead of a `query`, the key of a stored document that is compared with the document `key`.
-        `gamma`: sensitivity to rank, and `rank`: the ranking whose terms are explained; by default the collection's.
-        `vector` as in `search`. Raises UnknownKey.
-        """
-        options, text = (
-            SearchOptions(gamma=gamma, rank=rank, highlight=True),
-            explained_query(query, similar, vector, self.settings.encoder),
-        )
-        return self._run(lambda state: state.searcher.explain(text, key, options))
-
-    def why_not(
-        self,
-        query: QueryText | None = None,
-        key: str = "",
-        options: SearchOptions | None = None,
-        *,
-        similar: str | None = None,
-        vector: Iterable[float] | None = None,
-        **fields: Any,
-    ) -> "WhyNot":
-        """Return the stage at which a search for `query` excludes the document `key`, with its bounds and distance.
-
-        `options` and `vector` are the search's; `similar` as in `explain`. Raises UnknownKey.
-        """
-        chosen, text = SearchOptions.of(options, fields), explained_query(query, similar, vector, self.settings.encoder)
-        return self._run(lambda state: state.searcher.why_not(text, key, chosen))
 
     def pairs(
         self,

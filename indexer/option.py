@@ -1,7 +1,7 @@
 """An option: declared once, as a field of a record, for Python, the command line, HTTP and its client."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import Any, NamedTuple, get_args
 
@@ -37,22 +37,29 @@ class Option:
 
 
 class DeclaredOption(NamedTuple):
-    """A field of a record that is an option."""
+    """A field of a record that is an option; `part`: the record's field that has it, if that is a record, too."""
 
     name: str
     type: Any
     option: Option
     default: Any
+    part: str = ""
 
     @property
     def key(self) -> str:
         """Return the name in JSON."""
         return self.option.key or self.name
 
+    def of(self, record: Any) -> Any:
+        """Return the value in a record."""
+        return getattr(getattr(record, self.part) if self.part else record, self.name)
+
 
 def _options_of(record: Any) -> dict[str, DeclaredOption]:
     found = dict[str, DeclaredOption]()
     for field in fields(record):
+        if is_dataclass(field.type):
+            found |= {name: one._replace(part=field.name) for name, one in _options_of(field.type).items()}
         for one in get_args(field.type)[1:]:
             if isinstance(one, Option):
                 found[field.name] = DeclaredOption(field.name, bare(field.type), one, field.default)
@@ -60,4 +67,13 @@ def _options_of(record: Any) -> dict[str, DeclaredOption]:
 
 
 options_of: Callable[[Any], dict[str, DeclaredOption]] = cache(_options_of)
-"""Returns the options of a record, a dataclass, by the names of their fields."""
+"""Returns the options of a record, a dataclass, by their names; those of a record in a field are among them."""
+
+
+def built(record: Any, values: Mapping[str, Any]) -> Any:
+    """Return a record that has the options `values` by name."""
+    parts = {field.name: field.type for field in fields(record) if is_dataclass(field.type)}
+    given: dict[str, dict[str, Any]] = {name: {} for name in ("", *parts)}
+    for name, value in values.items():
+        given[options_of(record)[name].part][name] = value
+    return record(**given.pop(""), **{name: parts[name](**own) for name, own in given.items()})  # type: ignore[operator]

@@ -48,6 +48,24 @@ DEFAULT_DEPTH = 20_000
 
 _RANKING = "Ranking"
 
+Rank = Annotated[
+    str | None,
+    Option(
+        "What to rank by: a distance (wmd, pwmd, rwmd, chamfer, cover, wcd), a scorer (bm25:stem=english), an "
+        "encoder, or a sum of these (wmd:weights=tfidf+0.5*bm25); see `moverank help ranking`.",
+        "the collection's",
+        metavar="SPEC",
+        panel=_RANKING,
+    ),
+]
+"""The ranking; the manual's page `ranking` has the grammar."""
+
+Gamma = Annotated[
+    float | None,
+    Option("Sensitivity to rank: 0 ignores ranks.", "the collection's", least=0, panel=_RANKING),
+]
+"""The sensitivity to rank of P-WMD."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchOptions:
@@ -67,21 +85,9 @@ class SearchOptions:
         bool,
         Option("Compare every document; with a depth, after the candidates of the first stage.", panel=_RANKING),
     ] = False
-    rank: Annotated[
-        str | None,
-        Option(
-            "What to rank by: a distance (wmd, pwmd, rwmd, chamfer, cover, wcd), a scorer (bm25:stem=english), an "
-            "encoder, or a sum of these (wmd:weights=tfidf+0.5*bm25); see `moverank help ranking`.",
-            "the collection's",
-            metavar="SPEC",
-            panel=_RANKING,
-        ),
-    ] = None
+    rank: Rank = None
     distance: Annotated[str | None, Option("The same as --rank.", metavar="SPEC", panel=_RANKING, http=False)] = None
-    gamma: Annotated[
-        float | None,
-        Option("Sensitivity to rank: 0 ignores ranks.", "the collection's", least=0, panel=_RANKING),
-    ] = None
+    gamma: Gamma = None
     where: Annotated[Where | None, Option("The filter: only documents that pass it are candidates.")] = None
     """A list of conditions such as "year>=2019", or a mapping of field names to accepted values; the manual's page
     `filters` has the grammar."""

@@ -281,8 +281,7 @@ def explain(  # over 40 lines: most of them are its options
     if html is not None:
         write_text(html, explanation_page(shown, _named(first), key))
     if as_json:
-        document = {} if similar is None else {"query_key": similar}
-        print_object(document | explanation.to_dict() | ({"why_not": why.to_dict()} if why else {}))
+        print_object(explanation.to_dict() | ({"why_not": why.to_dict()} if why else {}))
         return
     print_view(explanation_view(shown, None if similar is None else (similar, key)))
     if why:

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from moverank.indexer.arguments import one_or_more, optional_number, texts
 from moverank.indexer.documents import Document, title_and_texts
-from moverank.indexer.operations.operation import OperatedState, Operation
+from moverank.indexer.operations.operation import NO_LIMITS, OperatedState, Operation, WorkLimits
 from moverank.indexer.option import Option
 from moverank.indexer.options import TAU
 from moverank.indexer.ranked_texts import QueryText, SomeTexts, compared_passages, query_document, source_passages
@@ -34,16 +34,16 @@ class Compare(Operation[Evidence]):
         object.__setattr__(self, "keys", tuple(texts("keys", self.keys)))
         object.__setattr__(self, "tau", optional_number("tau", self.tau))
 
-    def run(self, state: OperatedState) -> Evidence:
+    def run(self, state: OperatedState, limits: WorkLimits = NO_LIMITS) -> Evidence:
         """Return what the sources cover; UnknownKey for a key without a document, UsageError for one that two have."""
         claim, embedding = query_document(self.claim), state.embedding
         given = map(query_document, one_or_more("sources", self.sources))
         sources = [replace(document, key=str(i)) for i, document in enumerate(given)]
-        size = size_with([claim, *sources], self.most_characters)
+        size = size_with([claim, *sources], limits.characters)
         with state.contents() as contents:
             for key in self.keys:
                 sources.append(contents.describe(key).document)
-                size = size_with(sources[-1:], self.most_characters, size)
+                size = size_with(sources[-1:], limits.characters, size)
         own, others = compared_passages(claim), source_passages(sources)
         return evidence_of(own, others, state.settings.tokenizer, embedding, self.tau)
 
@@ -65,10 +65,10 @@ class CompareVersions(Operation[TextChanges]):
         object.__setattr__(self, "new", query_document(self.new))
         object.__setattr__(self, "tau", optional_number("tau", self.tau))
 
-    def run(self, state: OperatedState) -> TextChanges:
+    def run(self, state: OperatedState, limits: WorkLimits = NO_LIMITS) -> TextChanges:
         """Return the changes; NoKnownWords if neither version has a word."""
         old, new = query_document(self.old), query_document(self.new)
-        size_with([old, new], self.most_characters)
+        size_with([old, new], limits.characters)
         before, after = compared_passages(old), compared_passages(new)
         return changes_of(before, after, state.settings.tokenizer, state.embedding, self.tau)
 

@@ -4,19 +4,23 @@ The endpoint of the server with its OpenAPI, and the call of the client, are mad
 client of a server run it by the same method, and have the same short forms.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
+from moverank.indexer.options import SearchOptions
 from moverank.rerank.answer import Answer
 
 if TYPE_CHECKING:  # a client imports none of them
     from moverank.indexer.contents.contents import Description
+    from moverank.indexer.face import Searchable
     from moverank.indexer.ranked_texts import QueryText, SomeTexts
     from moverank.indexer.settings import Settings
     from moverank.rerank.distance.evidence import Evidence
+    from moverank.rerank.distance.explain import Explanation, WhyNot
     from moverank.rerank.distance.text_changes import TextChanges
+    from moverank.rerank.ranking import Ranking
     from moverank.rerank.words.embedding import Embedding
 
 Found = TypeVar("Found", bound=Answer)
@@ -43,34 +47,104 @@ class OperatedState(Protocol):
         """Return the word vectors; UsageError for shards, each of which has its own."""
         ...
 
+    @property
+    def searcher(self) -> "Searchable":
+        """Return the searcher of the state."""
+        ...
+
     def contents(self) -> AbstractContextManager[DescribedDocuments]:
         """Open the documents."""
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
+class WorkLimits:
+    """What a server allows one operation."""
+
+    stop: Callable[[], bool] | None = None
+    """Called often; once it returns True, the work ends."""
+    characters: int | None = None
+    """The largest size of all texts together; TooLarge for longer ones."""
+    answer: int | None = None
+    """The largest size of the texts and flows of an answer, see `SearchOptions.most_characters`."""
+
+    def of_search(self, options: SearchOptions) -> SearchOptions:
+        """Return the options of a search within the limits."""
+        return options if self.stop is None else replace(options, stop=self.stop, most_characters=self.answer)
+
+
+NO_LIMITS = WorkLimits()
+
+
 class Operation(Generic[Found]):
     """An ability of a collection. The docstring of a subclass describes it, an `Option` each of its fields."""
+
+    __slots__ = ()
 
     NAME: ClassVar[str]
     """Its name in URLs."""
     ANSWER: ClassVar[type[Answer]]
     """The type of its answer."""
 
-    most_characters: int | None = None
-    """The limit of the server for all texts together; TooLarge for longer ones. None: no limit."""
-
-    def run(self, state: OperatedState) -> Found:
+    def run(self, state: OperatedState, limits: WorkLimits = NO_LIMITS) -> Found:
         """Return the answer for a state of a collection."""
         raise NotImplementedError
 
 
 class Operated:
-    """A collection, here or behind a server, with the short forms of its operations."""
+    """A collection, here or behind a server, with the short forms of its operations.
+
+    Those of searches take a `SearchOptions`, or its fields as keywords.
+    """
 
     def run(self, operation: Operation[Found]) -> Found:
         """Return the answer to an operation."""
         raise NotImplementedError
+
+    def similar(self, key: str, options: SearchOptions | None = None, **fields: Any) -> "Ranking":
+        """Find the documents nearest to a stored one, which is excluded. Raises UnknownKey."""
+        from moverank.indexer.operations.similar import Similar
+
+        return self.run(Similar(key=key, options=SearchOptions.of(options, fields)))
+
+    def explain(
+        self,
+        query: "QueryText | None" = None,
+        key: str = "",
+        *,
+        similar: str | None = None,
+        vector: Iterable[float] | None = None,
+        gamma: float | None = None,
+        rank: str | None = None,
+    ) -> "Explanation":
+        """Return the exact distance of a text or record, `query`, from the document `key`, and its flows.
+
+        `similar`: instead of a `query`, the key of a stored document that is compared with the document `key`.
+        `gamma`: sensitivity to rank, and `rank`: the ranking whose terms are explained; by default the collection's.
+        `vector` as in `search`. Raises UnknownKey.
+        """
+        from moverank.indexer.operations.explain import Explain
+
+        return self.run(Explain(query=query, key=key, similar=similar, vector=vector, gamma=gamma, rank=rank))
+
+    def why_not(
+        self,
+        query: "QueryText | None" = None,
+        key: str = "",
+        options: SearchOptions | None = None,
+        *,
+        similar: str | None = None,
+        vector: Iterable[float] | None = None,
+        **fields: Any,
+    ) -> "WhyNot":
+        """Return the stage at which a search for `query` excludes the document `key`, with its bounds and distance.
+
+        `options` and `vector` are the search's; `similar` as in `explain`. Raises UnknownKey.
+        """
+        from moverank.indexer.operations.explain import ExplainExclusion
+
+        chosen = SearchOptions.of(options, fields)
+        return self.run(ExplainExclusion(query=query, key=key, options=chosen, similar=similar, vector=vector)).why_not
 
     def compare(
         self,

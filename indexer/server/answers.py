@@ -24,6 +24,7 @@ from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
 from moverank.indexer.documents import Event
+from moverank.indexer.operations.explain import Excluded
 from moverank.indexer.store import Entry
 from moverank.rerank.answer import Answer, Number, bare, declared, is_object, members
 from moverank.rerank.distance.evidence import Evidence, SentenceEvidence
@@ -46,16 +47,20 @@ _REVISION = {"revision": Annotated[int, Field(description="The revision of the c
 _ADDED: Mapping[type[Answer], Mapping[str, Any]] = {
     Hit: {"rank": Annotated[int, Field(description="The place in the list, from 1.")]},
     Ranking: {name: NotRequired[kind] for name, kind in _REVISION.items()},  # several have it in common
-    Explanation: {
-        "query_key": NotRequired[Annotated[str, Field(description="The key of the stored document that was compared.")]]
-    }
-    | _REVISION,
+    Explanation: _REVISION,
+    Excluded: _REVISION,
     Evidence: _REVISION,
     TextChanges: _REVISION,
 }
 """What an object has beside the keys of its answer."""
 
-_NAMES = {TermScale: "Term", StageCounts: "Counts", SentenceEvidence: "Sentence", WhyNot: "Exclusion"}
+_NAMES = {
+    TermScale: "Term",
+    StageCounts: "Counts",
+    SentenceEvidence: "Sentence",
+    WhyNot: "Exclusion",
+    Excluded: "WhyNot",
+}
 
 
 def _object_of(kind: Any) -> Any:
@@ -150,16 +155,6 @@ class RankingsObject(TypedDict):
 
     answers: list[object_of(Ranking) | UnansweredObject]  # type: ignore[valid-type]
     """One for each query, in the same order."""
-    revision: int
-    """The revision that was searched."""
-
-
-@_described
-class WhyNotObject(TypedDict):
-    """Why a document is not among the hits."""
-
-    why_not: object_of(WhyNot)  # type: ignore[valid-type]
-    """The stage, and the bounds."""
     revision: int
     """The revision that was searched."""
 

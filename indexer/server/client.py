@@ -67,10 +67,6 @@ class RemoteCollection(Operated):
             body["vector"] = vector_numbers(vector)
         return self._ranking(self._post("search", body))
 
-    def similar(self, key: str, options: SearchOptions | None = None, **fields: Any) -> Ranking:
-        """Find the documents nearest to a stored one; see `Collection.similar`."""
-        return self._ranking(self._post("similar", {"key": key, **_body(SearchOptions.of(options, fields))}))
-
     def search_many(
         self, queries: "Iterable[QueryText]", options: SearchOptions | None = None, **fields: Any
     ) -> Iterator[Ranking]:
@@ -87,14 +83,7 @@ class RemoteCollection(Operated):
 
     def run(self, operation: Operation[Found]) -> Found:
         """Return the server's answer to an operation."""
-        if operation.most_characters is not None:
-            raise UsageError("the size of texts is limited by the server: leave most_characters out")
-        values = {
-            one.key: _json_value(getattr(operation, one.name))
-            for one in options_of(type(operation)).values()
-            if getattr(operation, one.name) != one.default
-        }
-        found = self._read(operation.ANSWER.from_dict, self._post(operation.NAME, values))
+        found = self._read(operation.ANSWER.from_dict, self._post(operation.NAME, _body(operation)))
         return cast("Found", found)
 
     @staticmethod
@@ -172,17 +161,16 @@ def _json_value(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float) else _text(value)
 
 
-def _body(options: SearchOptions) -> dict[str, Any]:
-    """Return the options of a search as fields of a request, without options that are not given."""
-    if options.stop is not None:
-        raise UsageError("a search by a server cannot be stopped from here: give it a budget")
-    if options.most_characters is not None:
-        raise UsageError("the size of an answer is limited by the server: leave most_characters out")
-    values = {
-        one.key: getattr(options, one.name)
-        for one in options_of(SearchOptions).values()
-        if one.option.http and getattr(options, one.name) != one.default
-    }
-    if values.get("highlight"):
-        values["highlight"] = True
-    return values if options.ranking is None else values | {"rank": options.ranking}
+def _body(record: Any) -> dict[str, Any]:
+    """Return the options of a search or an operation as fields of a request, without options that are not given."""
+    for own in (record, getattr(record, "options", None)):
+        if isinstance(own, SearchOptions) and own.stop is not None:
+            raise UsageError("a search by a server cannot be stopped from here: give it a budget")
+        if isinstance(own, SearchOptions) and own.most_characters is not None:
+            raise UsageError("the size of an answer is limited by the server: leave most_characters out")
+    values = {name: (one, one.of(record)) for name, one in options_of(type(record)).items()}
+    if (distance := values.pop("distance", None)) and distance[1] is not None:
+        own = record if isinstance(record, SearchOptions) else record.options
+        values["rank"] = (values["rank"][0], own.ranking)
+    given = {one.key: _json_value(value) for one, value in values.values() if value != one.default}
+    return given | ({"highlight": True} if given.get("highlight") else {})

@@ -1,21 +1,25 @@
 """The endpoints of operations: each one's body, answer and description are made of its record."""
 
+import inspect
 from collections import Counter
 from typing import Any
 
 from fastapi import APIRouter, Depends, Request
 
 from moverank.indexer.operations.compare import Compare, CompareVersions
-from moverank.indexer.operations.operation import Operation
-from moverank.indexer.option import options_of
+from moverank.indexer.operations.explain import Explain, ExplainExclusion
+from moverank.indexer.operations.operation import Operation, WorkLimits
+from moverank.indexer.operations.similar import Similar
+from moverank.indexer.option import built, options_of
 from moverank.indexer.ranked_texts import QueryText, SomeTexts
 from moverank.indexer.server.answers import JsonObject, sends
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import HttpProblem
-from moverank.indexer.server.requests import Body, as_query, model_of
-from moverank.indexer.server.search_api import ServedHere, ThisServer, answered, known_parameters
+from moverank.indexer.server.requests import BUDGET, as_query, check_options, model_of
+from moverank.indexer.server.search_api import ServedHere, ThisServer, answered, count_work, known_parameters
 from moverank.indexer.server.served import State
 from moverank.indexer.server.workers import Task
+from moverank.rerank.ranking import Ranking
 
 
 def operations_router(operations: tuple[type[Operation[Any]], ...]) -> APIRouter:
@@ -27,31 +31,35 @@ def operations_router(operations: tuple[type[Operation[Any]], ...]) -> APIRouter
 
 
 def _add(router: APIRouter, kind: type[Operation[Any]]) -> None:
-    body_type = model_of(kind)
+    options, name = options_of(kind), "".join(word.capitalize() for word in kind.NAME.split("-"))
+    body_type = model_of(f"{name}Body", {BUDGET.name: BUDGET, **options}.values(), inspect.getdoc(kind))
 
-    async def endpoint(served: ServedHere, state: ThisServer, request: Request, body: Body) -> JsonObject:
-        values = {one.name: getattr(body, one.key) for one in options_of(kind).values()}
-        _check_numbers(kind, values, state.limits)
+    async def endpoint(served: ServedHere, state: ThisServer, request: Request, body: Any) -> JsonObject:
+        values = {name: getattr(body, one.key) for name, one in options.items() if one.option.http}
+        limits, budget = state.limits, body.budget
+        check_options(values | {BUDGET.name: budget}, limits)
+        _check_numbers(kind, values, limits)
+        values |= {BUDGET.name: None} if BUDGET.name in values else {}
 
-        def work(view: State, _: Task) -> JsonObject:
-            operation = kind(**_with_documents(kind, values, state.limits), most_characters=state.limits.characters)
-            found: JsonObject = operation.run(view).to_dict()
-            return found
+        def work(view: State, task: Task) -> JsonObject:
+            operation: Operation[Any] = built(kind, _with_documents(kind, values, limits))
+            found = operation.run(view, WorkLimits(task.over, limits.characters, limits.answer))
+            object_: JsonObject = (count_work(state, found) if isinstance(found, Ranking) else found).to_dict()
+            return object_
 
-        return await answered(state, served, request, work)
+        return await answered(state, served, request, work, budget)
 
     endpoint.__annotations__["body"] = body_type
-    route = router.post(
-        f"/{{name}}/{kind.NAME}", responses=sends(kind.ANSWER), description=kind.__doc__, name=kind.NAME
-    )
-    route(endpoint)
+    about: dict[str, Any] = {"responses": sends(kind.ANSWER), "description": kind.__doc__}
+    router.post(f"/{{name}}/{kind.NAME}", name=kind.NAME.replace("-", "_"), **about)(endpoint)
 
 
 def _check_numbers(kind: type[Operation[Any]], values: JsonObject, limits: Limits) -> None:
     """Raise HttpProblem 422 for too many texts and keys of one noun."""
     counts = Counter[str]()
-    for name, one in options_of(kind).items():
-        counts[one.option.noun] += len(values[name]) if isinstance(values[name], list | tuple) else 0
+    for name, value in values.items():
+        counts[options_of(kind)[name].option.noun] += len(value) if isinstance(value, list | tuple) else 0
+    del counts[""]
     for noun, count in counts.items():
         if count > limits.texts:
             raise HttpProblem(422, f"at most {limits.texts} {noun}s are allowed in a request here")
@@ -60,13 +68,13 @@ def _check_numbers(kind: type[Operation[Any]], values: JsonObject, limits: Limit
 def _with_documents(kind: type[Operation[Any]], values: JsonObject, limits: Limits) -> JsonObject:
     """Return the values with documents in place of texts and records; HttpProblem 413 for one that is too long."""
     found = dict(values)
-    for name, one in options_of(kind).items():
-        noun, value = one.option.noun, values[name]
-        if one.type == QueryText:
+    for name, value in values.items():
+        kind_of_value, noun = options_of(kind)[name].type, options_of(kind)[name].option.noun
+        if kind_of_value in (QueryText, QueryText | None) and value is not None:
             found[name] = as_query(value, limits, noun)
-        elif one.type == SomeTexts:
+        elif kind_of_value == SomeTexts:
             found[name] = [as_query(text, limits, f"{noun} {i}") for i, text in enumerate(value)]
     return found
 
 
-router = operations_router((Compare, CompareVersions))
+router = operations_router((Compare, CompareVersions, Similar, Explain, ExplainExclusion))

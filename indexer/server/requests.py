@@ -1,7 +1,6 @@
 """The bodies of requests, validated: texts, records, and the options of searches and of operations."""
 
-import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import MISSING
 from typing import Annotated, Any, TypeVar
@@ -12,7 +11,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from moverank.indexer.arguments import SHARE
 from moverank.indexer.documents import Document
 from moverank.indexer.filters.where import alternatives, checked_size
-from moverank.indexer.option import options_of
+from moverank.indexer.option import DeclaredOption, options_of
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.ranked_texts import QueryText, SomeTexts
 from moverank.indexer.reranking.texts import document_of_text
@@ -57,51 +56,70 @@ _JSON_TYPES: dict[str, Any] = {
 
 _TEXT_TYPES: dict[Any, Any] = {
     QueryText: TextOrRecord,
+    QueryText | None: TextOrRecord | None,
     SomeTexts: Listed[TextOrRecord],
+    Iterable[float] | None: Vector,
     Iterable[str]: Listed[str],
 }
 """The types in JSON by those in Python."""
 
 
-def model_of(record: Any, *names: str) -> Any:
-    """Return the options of a record as the fields of a request: some, or all that requests have."""
+def model_of(name: str, options: Iterable[DeclaredOption], text: str | None = None) -> Any:
+    """Return options as the fields of a request, which `text` describes."""
     made = dict[str, Any]()
-    for one in options_of(record).values():
-        option, is_number = one.option, float in members(one.type)
-        if option.http and (not names or one.name in names):
-            limits: dict[str, Any] = {"allow_inf_nan": False} if is_number else {}
-            limits |= {} if option.least is None else {"ge": option.least}
-            limits |= {} if option.above is None else {"gt": option.above}
-            text = f"{option.help[:-1]}; null: {option.missing}." if option.missing else option.help
+    for one in options:
+        if one.option.http:
+            option, limits = one.option, dict[str, Any]()
+            if one.name not in _JSON_TYPES:
+                limits |= {"allow_inf_nan": False} if float in members(one.type) else {}
+                limits |= {} if option.least is None else {"ge": option.least}
+                limits |= {} if option.above is None else {"gt": option.above}
+            described = f"{option.help[:-1]}; null: {option.missing}." if option.missing else option.help
             default = {} if one.default is MISSING else {"default": one.default}
-            field = Field(**default, description=text, **({} if one.name in _JSON_TYPES else limits))
-            made[one.key] = (_JSON_TYPES.get(one.name, _TEXT_TYPES.get(one.type, one.type)), field)
-    return create_model(f"{record.__name__}Body", __base__=Body, __doc__=inspect.getdoc(record), **made)
+            kind = _JSON_TYPES.get(one.name, _TEXT_TYPES.get(one.type, one.type))
+            made[one.key] = (kind, Field(**default, description=described, **limits))
+    return create_model(name, __base__=Body, __doc__=text, **made)
 
 
-class RankingParameters(model_of(SearchOptions, "rank", "gamma", "budget")):  # type: ignore[misc]  # made of the options
+_OPTIONS = options_of(SearchOptions)
+BUDGET = _OPTIONS["budget"]
+"""The time limit of a request in seconds."""
+
+_Ranked: Any = model_of("RankingParameters", [_OPTIONS["rank"], _OPTIONS["gamma"], BUDGET])
+_Searched: Any = model_of("SearchParameters", _OPTIONS.values())
+
+
+class RankingParameters(_Ranked):  # type: ignore[misc]  # made of the options
     """The ranking of a request, and its time limit in seconds, `budget`."""
 
 
-class SearchParameters(model_of(SearchOptions)):  # type: ignore[misc]  # likewise
+class SearchParameters(_Searched):  # type: ignore[misc]  # likewise
     """The options of a search, as on the command line."""
 
     def resolved(self, limits: Limits, task: Task, queries: int = 1) -> SearchOptions:
         """Return the options of one search of `queries` queries; the `task` ends it, by the budget of the request.
 
-        HttpProblem 422 beyond a limit, and for a budget with percentiles, which would be lost when it is used up.
+        Raises as `check_options`.
         """
-        for name in ("k", "depth"):
-            value, most = getattr(self, name), getattr(limits, name)
-            if value is not None and value > most:
-                raise HttpProblem(422, f"{name} must be at most {most} here, not {value}")
-        if self.where is not None:
-            checked_size(alternatives(self.where), limits.conditions, limits.values)
-        values = {one.name: getattr(self, one.key) for one in options_of(SearchOptions).values() if one.option.http}
-        options = SearchOptions(**values, stop=task.over, most_characters=limits.answer // queries)
-        if self.budget is not None and options.has_percentiles:
-            raise HttpProblem(422, "percentiles go without budget: a sample of documents is compared after the search")
-        return options
+        values = {name: getattr(self, one.key) for name, one in _OPTIONS.items() if one.option.http}
+        check_options(values, limits)
+        values |= {"budget": None, "stop": task.over, "most_characters": limits.answer // queries}
+        return SearchOptions(**values)
+
+
+def check_options(values: Mapping[str, Any], limits: Limits) -> None:
+    """Raise HttpProblem 422 for options of a search beyond a limit.
+
+    Also for a budget with percentiles, which would be lost when it is used up.
+    """
+    for name in ("k", "depth"):
+        value, most = values.get(name), getattr(limits, name)
+        if value is not None and value > most:
+            raise HttpProblem(422, f"{name} must be at most {most} here, not {value}")
+    if values.get("where") is not None:
+        checked_size(alternatives(values["where"]), limits.conditions, limits.values)
+    if values.get("budget") is not None and (values.get("percentile") or isinstance(values.get("max_distance"), str)):
+        raise HttpProblem(422, "percentiles go without budget: a sample of documents is compared after the search")
 
 
 class SearchBody(SearchParameters):
@@ -122,39 +140,6 @@ class SearchUrl(SearchParameters):
     """The text to search for."""
     where: Listed[str] | None = None
     """A condition such as `year>=2019`; repeatable, all must hold."""
-
-
-class SimilarBody(SearchParameters):
-    """A search for the documents that are similar to the stored one with a key."""
-
-    key: str
-    """The key of the stored document."""
-
-
-class ExplainBody(RankingParameters):
-    """The distance of a query, or of the stored document `similar`, from a stored document, with its flows."""
-
-    query: TextOrRecord | None = None
-    """A text or a record."""
-    similar: str | None = None
-    """The key of a stored document, instead of `query`."""
-    vector: Vector = None
-    """The vector of the query, where the first stage is `given`."""
-    key: str
-    """The key of the document that is compared."""
-
-
-class WhyNotBody(SearchParameters):
-    """Why a search for a query, or for the stored document `similar`, does not find a stored document."""
-
-    query: TextOrRecord | None = None
-    """A text or a record."""
-    similar: str | None = None
-    """The key of a stored document, instead of `query`."""
-    vector: Vector = None
-    """The vector of the query, where the first stage is `given`."""
-    key: str
-    """The key of the document that is compared."""
 
 
 class StoredRerankBody(RankingParameters):

@@ -6,32 +6,27 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 
 from moverank.indexer.errors import IndexerError
-from moverank.indexer.ranked_texts import explained_query, with_vector
+from moverank.indexer.ranked_texts import with_vector
 from moverank.indexer.server.answers import (
     CollectionObject,
     CollectionsObject,
     JsonObject,
     RankingsObject,
-    WhyNotObject,
     object_of,
     sends,
 )
 from moverank.indexer.server.problems import HttpProblem, answer_of, status_of
 from moverank.indexer.server.requests import (
-    ExplainBody,
     SearchBody,
     SearchParameters,
     SearchUrl,
-    SimilarBody,
     StoredRerankBody,
     TextOrRecord,
-    WhyNotBody,
     as_query,
 )
 from moverank.indexer.server.served import Served, State
 from moverank.indexer.server.state import ServerState, collection_of, state_of
 from moverank.indexer.server.workers import Task
-from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.errors import RerankError
 from moverank.rerank.ranking import Ranking
 from moverank.rerank.runtime.deadline import check_time
@@ -161,44 +156,6 @@ async def search_by_url(
     values = options.model_dump(exclude={"q"})
     found: JsonObject = await search(served, state, request, SearchBody(query=options.q, **values))
     return found
-
-
-@router.post("/{name}/similar", responses=sends(Ranking))
-async def similar(served: ServedHere, state: ThisServer, request: Request, body: SimilarBody) -> JsonObject:
-    """Find the documents nearest to a stored one."""
-
-    def work(view: State, task: Task) -> JsonObject:
-        ranking = count_work(state, view.searcher.similar(body.key, body.resolved(state.limits, task)))
-        return ranking.to_dict()
-
-    return await answered(state, served, request, work, body.budget)
-
-
-@router.post("/{name}/explain", responses=sends(Explanation))
-async def explain(served: ServedHere, state: ThisServer, request: Request, body: ExplainBody) -> JsonObject:
-    """Show which words of a query, or of a stored document, moved to which words of another, and at what cost."""
-
-    def work(view: State, task: Task) -> JsonObject:
-        query = None if body.query is None else as_query(body.query, state.limits)
-        options = SearchParameters(rank=body.rank, gamma=body.gamma, highlight=True).resolved(state.limits, task)
-        compared = explained_query(query, body.similar, body.vector, view.settings.encoder)
-        document = {} if body.similar is None else {"query_key": body.similar}
-        return document | view.searcher.explain(compared, body.key, options).to_dict()
-
-    return await answered(state, served, request, work, body.budget)
-
-
-@router.post("/{name}/why-not", responses=sends(WhyNotObject))
-async def why_not(served: ServedHere, state: ThisServer, request: Request, body: WhyNotBody) -> JsonObject:
-    """Show the bound that excludes a stored document from the hits of a search."""
-
-    def work(view: State, task: Task) -> JsonObject:
-        query = None if body.query is None else as_query(body.query, state.limits)
-        searched = explained_query(query, body.similar, body.vector, view.settings.encoder)
-        why = view.searcher.why_not(searched, body.key, body.resolved(state.limits, task))
-        return {"why_not": why.to_dict()}
-
-    return await answered(state, served, request, work, body.budget)
 
 
 @router.post("/{name}/rerank", responses=sends(Ranking))

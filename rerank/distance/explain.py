@@ -26,7 +26,7 @@ class Explanation(Answer):
     """An exact distance with its flows."""
 
     KEYS: ClassVar = (
-        *("distance", "total", "parts", "costs", "terms", "flows", "highlights"),
+        *("query_key", "distance", "total", "parts", "costs", "terms", "flows", "highlights"),
         *("unknown_words", "ignored_words"),
     )
 
@@ -48,6 +48,8 @@ class Explanation(Answer):
     """How each term of the sum counts for this query."""
     highlights: tuple[Highlight, ...] = ()
     """Where words of the query stand in the document, and words near to one; the last are left out beyond the size."""
+    query_key: Annotated[str | None, OPTIONAL] = None
+    """The key of the stored document that was compared."""
 
 
 def explain_distance(

@@ -176,7 +176,7 @@ def test_a_share_is_the_same_limit(share: str, given: Searchables) -> None:
         found = given.collection.search(QUERY, chosen, vector=VECTOR)
         assert all(hit.percentile and hit.percentile.share <= float(share[:-1]) / 100 for hit in found.hits)
         _check_answers(partial(_searched, options=chosen), given)
-    for one in (given.collection, given.shards):
+    for one in given.all:
         with pytest.raises(UsageError, match="a limit in percent goes with search and similar"):
             one.why_not(QUERY, "d3", vector=VECTOR, max_distance=share)
 
@@ -194,10 +194,8 @@ def test_the_vector_of_a_query_chooses_the_candidates(given: Searchables) -> Non
 def test_explanations_take_the_same_options(name: str, options: Any, given: Searchables) -> None:
     named = {name: options}
     expected = given.collection.explain(QUERY, "d3", **named).to_dict()
-    assert given.shards.explain(QUERY, "d3", **named).to_dict() == _nearly(expected)
-    for place in ("one", "shards"):
-        answer = given.server.api(f"/collections/{place}/explain", {"query": QUERY, "key": "d3", **named})
-        assert {key: answer[key] for key in expected} == _nearly(expected)
+    for each in (given.shards, given.remote, given.remote_shards):
+        assert each.explain(QUERY, "d3", **named).to_dict() == _nearly(expected)
 
 
 @pytest.mark.parametrize("name", [*(name for name in OPTIONS if name != "group_by"), "vector"])
@@ -210,10 +208,10 @@ def test_why_not_takes_the_options_of_a_search(name: str, given: Searchables) ->
         assert in_shards["kth"] == pytest.approx(expected["kth"])
     if name in NOT_OVER_HTTP:
         return
-    body = {OTHER_NAMES.get(key, key): value for key, value in own.items()}
-    for place, here in (("one", expected), ("shards", in_shards)):
-        answer = given.server.api(f"/collections/{place}/why-not", {"query": QUERY, "key": "d3", **body})["why_not"]
-        assert (answer["k"], answer["kth"]) == (here["k"], pytest.approx(here["kth"]))
+    for remote, here in ((given.remote, expected), (given.remote_shards, in_shards)):
+        answer = remote.why_not(QUERY, "d3", **own)
+        assert answer.k == here["k"]
+        assert answer.kth == pytest.approx(here["kth"])
 
 
 def _nearly(value: Any) -> Any:
@@ -300,10 +298,8 @@ def _methods(other: type) -> list[str]:
 @pytest.mark.parametrize("other", [Cluster, RemoteCollection])
 def test_methods_of_one_name_have_the_same_parameters(other: type) -> None:
     names = _methods(other)
-    assert {"search", "similar", "search_many", "similar_many"} <= set(names)
-    assert other is RemoteCollection or {"index", "remove", "explain", "why_not", "pairs", "dedupe", "prepare"} <= set(
-        names
-    )
+    assert {"search", "search_many", "similar_many", "run"} <= set(names)
+    assert other is RemoteCollection or {"index", "remove", "pairs", "dedupe", "prepare"} <= set(names)
     for name in names:
         expected, found = _parameters(getattr(Collection, name)), _parameters(getattr(other, name))
         assert list(found) == list(expected), name
@@ -312,7 +308,7 @@ def test_methods_of_one_name_have_the_same_parameters(other: type) -> None:
 
 
 def test_why_not_refuses_groups_everywhere(given: Searchables) -> None:
-    for each in (given.collection, given.shards):
+    for each in given.all:
         with pytest.raises(UsageError, match="group_by goes with search and similar"):
             each.why_not(QUERY, "d3", vector=VECTOR, group_by="label")
 

@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra `server` is not installed")
 pytest.importorskip("uvicorn", reason="the extra `server` is not installed")
 
-from moverank import Collection, Document, UnknownKey, UsageError
-from moverank.indexer.operations.operation import OperatedState, Operation
+from moverank import Collection, Document, UnknownKey
+from moverank.indexer.operations.operation import NO_LIMITS, OperatedState, Operation, WorkLimits
 from moverank.indexer.option import Option
 from moverank.indexer.ranked_texts import QueryText, SomeTexts, query_document
 from moverank.indexer.server import operations_api
@@ -48,7 +48,7 @@ class Shout(Operation[Shouted]):
     signs: Annotated[int, Option("How many signs follow each text.", least=1, most=5)] = 1
     quiet: Annotated[float | None, Option("How quiet it is.", "not at all", above=0, key="hush")] = None
 
-    def run(self, state: OperatedState) -> Shouted:
+    def run(self, state: OperatedState, limits: WorkLimits = NO_LIMITS) -> Shouted:  # noqa: ARG002 - it needs none
         """Return the texts in capitals."""
         if self.quiet is not None:
             raise NoKnownWords(f"as quiet as {self.quiet:g}")
@@ -123,11 +123,6 @@ def test_its_openapi_is_made_of_its_docstrings(faces: Faces) -> None:
         "The titles of stored documents; left out without keys."
     )
     assert answer["required"] == ["texts"]
-
-
-def test_the_size_of_texts_is_the_servers(faces: Faces) -> None:
-    with pytest.raises(UsageError, match="limited by the server: leave most_characters out"):
-        faces.remote.run(Shout(text="ant", most_characters=3))
 
 
 def test_it_is_no_other_argument() -> None:
