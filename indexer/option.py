@@ -1,6 +1,6 @@
 """An option: declared once, as a field of a record, for Python, the command line, HTTP and its client."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import Any, NamedTuple, get_args
@@ -68,6 +68,13 @@ def _options_of(record: Any) -> dict[str, DeclaredOption]:
 
 options_of: Callable[[Any], dict[str, DeclaredOption]] = cache(_options_of)
 """Returns the options of a record, a dataclass, by their names; those of a record in a field are among them."""
+
+
+def descriptions(record: Any) -> Iterator[str]:
+    """Yield a sentence on each option of a record, for its docstring."""
+    for name, one in options_of(record).items():
+        missing = f" None: {one.option.missing}." if one.option.missing else ""
+        yield f"`{name}`: {one.option.help}{missing}"
 
 
 def built(record: Any, values: Mapping[str, Any]) -> Any:

@@ -6,7 +6,7 @@ from functools import partial
 from math import inf
 from typing import Annotated, Any, Literal, Protocol
 
-from moverank.indexer.option import Option, options_of
+from moverank.indexer.option import Option, descriptions, options_of
 from moverank.rerank.answer import members
 
 SHOWN: Literal["shown"] = "shown"
@@ -225,6 +225,8 @@ class SearchOptions:
             raise UsageError("rank and distance are two names of one option: leave one out")
         return self.distance if self.rank is None else self.rank
 
+
+SearchOptions.__doc__ = "\n\n".join([f"{SearchOptions.__doc__}", *descriptions(SearchOptions)])
 
 _DEFAULTS: dict[str, Any] = {field.name: field.default for field in fields(SearchOptions)}
 

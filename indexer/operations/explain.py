@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from moverank.indexer.operations.operation import NO_LIMITS, OperatedState, Operation, WorkLimits
 from moverank.indexer.option import Option
 from moverank.indexer.options import Gamma, Rank, SearchOptions
-from moverank.indexer.ranked_texts import QueryText, StoredKey, explained_query
+from moverank.indexer.ranked_texts import QueryText, StoredKey, explained_query, vector_numbers
 from moverank.rerank.answer import Answer
 from moverank.rerank.distance.explain import Explanation, WhyNot
 
@@ -22,6 +22,11 @@ class _Compared:
     vector: Annotated[Iterable[float] | None, Option("The vector of the query, where the first stage is `given`.")] = (
         None
     )
+
+    def __post_init__(self) -> None:
+        """Raise QueryVectorError for a vector that is no list of numbers."""
+        if self.vector is not None:
+            object.__setattr__(self, "vector", vector_numbers(self.vector))
 
     def compared(self, state: OperatedState) -> QueryText | StoredKey:
         """Return the query or the key; UsageError for both or none."""

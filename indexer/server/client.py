@@ -158,7 +158,7 @@ def _json_value(value: Any) -> Any:
     """Return the value of an option as JSON."""
     if isinstance(value, list | tuple):
         return [_json_value(one) for one in value]
-    return value if value is None or isinstance(value, str | int | float) else _text(value)
+    return value if value is None or isinstance(value, str | int | float | Mapping) else _text(value)
 
 
 def _body(record: Any) -> dict[str, Any]:

@@ -307,6 +307,16 @@ def test_methods_of_one_name_have_the_same_parameters(other: type) -> None:
         assert different <= {parameter for method, parameter in NOT_IN_SHARDS if method == name}, name
 
 
+def test_filters_by_values_and_vectors_of_numpy_reach_a_server(given: Searchables) -> None:
+    where, vector = {"label": "red", "year": [1991, 1993]}, np.array(VECTOR)
+    expected = given.collection.search(QUERY, where=where, vector=vector)
+    why = given.collection.why_not(QUERY, "d4", where=where, vector=vector)
+    for each in given.all:
+        _check_same(each.search(QUERY, where=where, vector=vector), expected)
+        assert each.why_not(QUERY, "d4", where=where, vector=vector).stage == why.stage
+        assert each.explain(similar="d3", key="d4").query_key == "d3"
+
+
 def test_why_not_refuses_groups_everywhere(given: Searchables) -> None:
     for each in given.all:
         with pytest.raises(UsageError, match="group_by goes with search and similar"):
