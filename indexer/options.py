@@ -158,13 +158,17 @@ class SearchOptions:
         ),
     ] = None
     """It is proven to be the nearest among all windows of the document."""
-    stop: Callable[[], bool] | None = None
-    """Called often while distances are computed, in any thread; once it returns True, the search ends as if its budget
-    were used up, or by OutOfTime while percentiles are computed."""
-    most_characters: int | None = None
-    """The largest size of the hits' texts, which `full` returns and `highlight` and `passage` read, passages, flows
+    stop: Annotated[
+        Callable[[], bool] | None,
+        Option("Called often, in any thread; once it is True, the search ends.", http=False),
+    ] = None
+    """It ends as if its budget were used up, or by OutOfTime while percentiles are computed."""
+    most_characters: Annotated[
+        int | None, Option("The largest size of texts, flows and highlights.", "no limit", http=False)
+    ] = None
+    """The size of the hits' texts, which `full` returns and `highlight` and `passage` read, passages, flows
     (`explained`), of which each word counts 100 characters and each span 40, and highlights, of which each counts 100;
-    TooLarge for more, and for a stored query whose text, which `highlight` reads, has more. None: no limit."""
+    TooLarge for more, and for a stored query whose text, which `highlight` reads, has more."""
 
     def __post_init__(self) -> None:
         """Raise UsageError for a value of a wrong type or out of range; numbers become Python's own."""
@@ -258,7 +262,6 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
         if check := kinds.get(next(members(one.type))):
             checks[name] = partial(check, name)
     checks |= {
-        "most_characters": partial(arguments.whole_number, "most_characters"),
         "passage": _passage,
         "highlight": lambda one: one if isinstance(one, str) and one == SHOWN else arguments.switch("highlight", one),
         "gamma": partial(arguments.finite_number, "gamma"),

@@ -62,7 +62,7 @@ def vector_numbers(vector: Iterable[float]) -> tuple[float, ...]:
     """Return the numbers of a query's vector, each as the nearest float32; QueryVectorError for anything else."""
     try:
         return tuple(Document("", vector=vector).vector or ())
-    except (TypeError, OverflowError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise QueryVectorError("the query's vector must be a list of numbers") from error
 
 

@@ -70,8 +70,11 @@ LIGHT = {
     "moverank.cli",
     "moverank.indexer",
     "moverank.indexer.commands",
+    "moverank.indexer.option",
     "moverank.indexer.options",
     "moverank.lazy_names",
+    "moverank.rerank",
+    "moverank.rerank.answer",
 }
 
 

@@ -163,14 +163,14 @@ def _json_value(value: Any) -> Any:
 
 def _body(record: Any) -> dict[str, Any]:
     """Return the options of a search or an operation as fields of a request, without options that are not given."""
-    for own in (record, getattr(record, "options", None)):
-        if isinstance(own, SearchOptions) and own.stop is not None:
-            raise UsageError("a search by a server cannot be stopped from here: give it a budget")
-        if isinstance(own, SearchOptions) and own.most_characters is not None:
-            raise UsageError("the size of an answer is limited by the server: leave most_characters out")
-    values = {name: (one, one.of(record)) for name, one in options_of(type(record)).items()}
-    if (distance := values.pop("distance", None)) and distance[1] is not None:
-        own = record if isinstance(record, SearchOptions) else record.options
-        values["rank"] = (values["rank"][0], own.ranking)
-    given = {one.key: _json_value(value) for one, value in values.values() if value != one.default}
-    return given | ({"highlight": True} if given.get("highlight") else {})
+    declared = [one for one in options_of(type(record)).values() if one.option.http]
+    given = {one.key: _json_value(value) for one in declared if (value := one.of(record)) != one.default}
+    own = record if isinstance(record, SearchOptions) else getattr(record, "options", None)
+    if own is None:
+        return given
+    if own.stop is not None:
+        raise UsageError("a search by a server cannot be stopped from here: give it a budget")
+    if own.most_characters is not None:
+        raise UsageError("the size of an answer is limited by the server: leave most_characters out")
+    given |= {} if own.ranking is None else {"rank": own.ranking}
+    return given | ({"highlight": True} if own.highlight else {})
