@@ -4,10 +4,11 @@ The fields, or the fields and properties in `KEYS`, are the keys, in order. The 
 same declarations: docstrings of fields describe the keys.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
 from math import isfinite, nan
+from operator import attrgetter
 from types import NoneType
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, get_args, get_origin
 
@@ -23,7 +24,7 @@ class Key:
     unless: str = ""
     """With `optional`: the key is not left out if this other field has another value than its default."""
     flat: bool = False
-    """The keys of the field, an answer, stand in its place."""
+    """The keys of the field, an answer and the first of its answer, stand in its place."""
 
 
 OPTIONAL, FLAT = Key(optional=True), Key(flat=True)
@@ -45,6 +46,11 @@ class Declared(NamedTuple):
     unless: Any
     """The default of `Key.unless`."""
     is_field: bool
+
+    @property
+    def name(self) -> str:
+        """Return the key; empty if the keys of the attribute stand in its place."""
+        return "" if self.key.flat else self.key.name or self.attribute
 
 
 def _declared(kind: Any) -> tuple[Declared, ...]:
@@ -76,17 +82,17 @@ class Answer:
     """The fields and properties that are keys; empty: all fields."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object; nan and infinity are None, as JSON has no such numbers."""
-        values = dict[str, Any]()
-        for one in declared(type(self)):
-            value, key = getattr(self, one.attribute), one.key
-            if key.optional and value == one.default and (not key.unless or getattr(self, key.unless) == one.unless):
-                continue
-            if key.flat:
-                values |= value.to_dict()
-            else:
-                values[key.name or one.attribute] = _written(value, one.type)
-        return values
+        """Return the JSON object; a `Number` that is nan or infinite is None, as JSON has no such numbers."""
+        names, get, others = _writers(type(self))
+        values = dict(zip(names, get(self), strict=True))
+        for name, default, unless, usual, write in others:
+            value = values[name]
+            if (value is default or value == default) and (unless is None or getattr(self, unless) == usual):
+                del values[name]
+            elif write is not None and value is not None:
+                values[name] = write(value)
+        flat: Answer | None = values.pop("", None)
+        return values if flat is None else flat.to_dict() | values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -95,15 +101,13 @@ class Answer:
         Other keys do not matter.
         """
         found = dict[str, Any]()
-        for one in declared(cls):
-            if not one.is_field:
-                continue
-            if one.key.flat:
-                found[one.attribute] = _read(values, one.type)
-            elif (key := one.key.name or one.attribute) in values:
-                found[one.attribute] = _read(values[key], one.type)
-            elif one.default is MISSING:
-                raise KeyError(key)
+        for attribute, name, default, read in _readers(cls):
+            if not name:
+                found[attribute] = read(values)
+            elif name in values:
+                found[attribute] = read(values[name])
+            elif default is MISSING:
+                raise KeyError(name)
         return cls(**found)
 
 
@@ -125,38 +129,85 @@ def is_object(hint: Any) -> bool:
     return get_origin(item) is tuple and get_args(item)[0] is str and get_args(item)[1] is not ...
 
 
-def _written(value: Any, hint: Any) -> Any:
-    """Return a value as JSON."""
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    if value is None or isinstance(value, str | int):
-        return value
-    if isinstance(value, Answer):
-        return value.to_dict()
-    if isinstance(value, Mapping) or is_object(next(members(hint))):
-        return {name: _written(one, None) for name, one in dict(value).items()}
-    return [_written(one, None) for one in value]
-
-
-def _read(value: Any, hint: Any) -> Any:
-    """Return a JSON value as the type `hint`; TypeError for a value of another type."""
+def _writer(hint: Any) -> Callable[[Any], Any] | None:
+    """Return the function that makes a value of a type JSON; None: it is JSON."""
     kind = next(members(hint))
-    if value is None:
-        return nan if kind is float and Number in (hint, kind) else None
+    inner, origin = get_args(kind), get_origin(kind)
+    if hint == Number:
+        return _finite
+    if isinstance(kind, type) and issubclass(kind, Answer):
+        return kind.to_dict
+    if is_object(kind):
+        return _object_writer(_writer(get_args(inner[0])[1]))
+    if origin is tuple:
+        write = _writer(inner[0])
+        return list if write is None else lambda value: [write(one) for one in value]
+    return _object_writer(_writer(inner[1])) if origin in (dict, Mapping) else None
+
+
+def _finite(value: float) -> float | None:
+    return value if isfinite(value) else None
+
+
+def _object_writer(write: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
+    return dict if write is None else lambda value: {name: write(one) for name, one in dict(value).items()}
+
+
+def _reader(hint: Any) -> Callable[[Any], Any]:
+    """Return the function that reads a JSON value as a type; it raises TypeError for a value of another type."""
+    kind, missing = next(members(hint)), nan if hint == Number else None
     inner, is_answer = get_args(kind), isinstance(kind, type) and issubclass(kind, Answer)
     expected: Any = dict if is_answer or is_object(kind) else _KINDS.get(get_origin(kind) or kind, object)
-    if not isinstance(value, expected):
-        raise TypeError(f"{value!r} is not of the type {kind}")
     if is_answer:
-        return kind.from_dict(value)
-    if is_object(kind):
-        return tuple((name, _read(one, get_args(inner[0])[1])) for name, one in value.items())
-    if expected is list:
-        return tuple(_read(one, inner[0]) for one in value)
-    if expected is dict:
-        return {name: _read(one, inner[1]) for name, one in value.items()}
-    return float(value) if kind is float else value
+        convert: Any = kind.from_dict
+    elif is_object(kind):
+        number = _reader(get_args(inner[0])[1])
+        convert = lambda value: tuple((name, number(one)) for name, one in value.items())  # noqa: E731
+    elif expected is list:
+        item = _reader(inner[0])
+        convert = lambda value: tuple([item(one) for one in value])  # noqa: E731
+    elif expected is dict:
+        item = _reader(inner[1])
+        convert = lambda value: {name: item(one) for name, one in value.items()}  # noqa: E731
+    else:
+        convert = float if kind is float else None
+
+    def read(value: Any) -> Any:
+        if value is None:
+            return missing
+        if not isinstance(value, expected):
+            raise TypeError(f"{value!r} is not of the type {kind}")
+        return value if convert is None else convert(value)
+
+    return read
 
 
-_KINDS = {bool: bool, int: int, float: int | float, str: str, tuple: list, Mapping: dict, dict: dict}
+_KINDS = {bool: bool, int: int, float: (int, float), str: str, tuple: list, Mapping: dict, dict: dict}
 """The types of JSON values, by the types that they are read as."""
+
+
+# Made once for each type: a list of hits has thousands of flows.
+_Written = tuple[tuple[str, ...], Any, Sequence[tuple[str, Any, str | None, Any, Any]]]
+
+
+def _written(kind: Any) -> _Written:
+    """Return the keys, the function that gets all values, and how those of some keys are left out or made JSON."""
+    keys, others = declared(kind), list[tuple[str, Any, str | None, Any, Any]]()
+    for one in keys:
+        write, key = _writer(one.type), one.key
+        if one.name and (key.optional or write):
+            default = one.default if key.optional else _NEVER
+            others.append((one.name, default, key.unless or None, one.unless, write))
+    get = attrgetter(*(one.attribute for one in keys))
+    return tuple(one.name for one in keys), get if len(keys) > 1 else lambda answer: (get(answer),), others
+
+
+_NEVER = object()  # no value of a key: it is not left out
+_writers: Callable[[Any], tuple[tuple[str, ...], Any, Sequence[tuple[str, Any, str | None, Any, Any]]]] = cache(
+    _written
+)
+_readers: Callable[[Any], Sequence[tuple[str, str, Any, Any]]] = cache(
+    lambda kind: tuple(
+        (one.attribute, one.name, one.default, _reader(one.type)) for one in declared(kind) if one.is_field
+    )
+)

@@ -85,15 +85,14 @@ _OPTIONS = options_of(SearchOptions)
 BUDGET = _OPTIONS["budget"]
 """The time limit of a request in seconds."""
 
-_Ranked: Any = model_of("RankingParameters", [_OPTIONS["rank"], _OPTIONS["gamma"], BUDGET])
+_OF_CANDIDATES = ("rank", "gamma", "full", "highlight", "passage")
+"""The options of a search by which candidates are ranked, too."""
+
+_Ranked: Any = model_of("RankedCandidates", [*(_OPTIONS[name] for name in _OF_CANDIDATES), BUDGET])
 _Searched: Any = model_of("SearchParameters", _OPTIONS.values())
 
 
-class RankingParameters(_Ranked):  # type: ignore[misc]  # made of the options
-    """The ranking of a request, and its time limit in seconds, `budget`."""
-
-
-class SearchParameters(_Searched):  # type: ignore[misc]  # likewise
+class SearchParameters(_Searched):  # type: ignore[misc]  # made of the options
     """The options of a search, as on the command line."""
 
     def resolved(self, limits: Limits, task: Task, queries: int = 1) -> SearchOptions:
@@ -142,7 +141,7 @@ class SearchUrl(SearchParameters):
     """A condition such as `year>=2019`; repeatable, all must hold."""
 
 
-class StoredRerankBody(RankingParameters):
+class StoredRerankBody(_Ranked):  # type: ignore[misc]  # likewise
     """Candidates by key; the first `k` are exact, None: all."""
 
     query: TextOrRecord
@@ -153,12 +152,10 @@ class StoredRerankBody(RankingParameters):
     """How many hits are exact; null: all."""
     scores: Listed[Finite | None] | None = None
     """The scores of the other engine, one for each key, for a ranking with the term `vector`; null: it has none."""
-    full: bool = False
-    """Each hit has its whole text."""
-    highlight: bool = False
-    """Each of the first `k` hits has the places where words of the query stand in its texts, and words near to them."""
-    passage: int | None = Field(default=None, ge=1)
-    """Each of the first `k` hits has the nearest passage of up to so many words, at most 10,000."""
+
+    def resolved(self, limits: Limits, task: Task) -> SearchOptions:
+        """Return the options by which the candidates are ranked; see `SearchParameters.resolved`."""
+        return SearchParameters(**{name: getattr(self, name) for name in _OF_CANDIDATES}).resolved(limits, task)
 
 
 class WatchBody(Body):

@@ -18,7 +18,6 @@ from moverank.indexer.server.answers import (
 from moverank.indexer.server.problems import HttpProblem, answer_of, status_of
 from moverank.indexer.server.requests import (
     SearchBody,
-    SearchParameters,
     SearchUrl,
     StoredRerankBody,
     TextOrRecord,
@@ -166,8 +165,7 @@ async def rerank(served: ServedHere, state: ThisServer, request: Request, body: 
 
     def work(view: State, task: Task) -> JsonObject:
         query = as_query(body.query, state.limits)
-        chosen = body.model_dump(include={"rank", "gamma", "full", "highlight", "passage"})
-        options = SearchParameters(**chosen).resolved(state.limits, task)
+        options = body.resolved(state.limits, task)
         ranking = count_work(state, view.searcher.rerank(query, body.keys, body.k, body.scores, options))
         return ranking.to_dict()
 

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from moverank.indexer.documents import Changes
-from moverank.indexer.face import Searchable
+from moverank.indexer.operations.operation import DescribedDocuments, OperatedState
 from moverank.indexer.options import Where
 from moverank.indexer.server.writer_process import Change
 from moverank.indexer.settings import Settings
@@ -14,14 +14,12 @@ from moverank.indexer.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moverank.indexer.contents.contents import Description
     from moverank.indexer.reranking.reranker import Reranker
     from moverank.indexer.store import Entry, Reader
     from moverank.rerank.distance.ground_cost import NearWord
-    from moverank.rerank.words.embedding import Embedding
 
 
-class StateContents(Protocol):
+class StateContents(DescribedDocuments, Protocol):
     """The documents of one state that pass a filter."""
 
     @property
@@ -35,10 +33,6 @@ class StateContents(Protocol):
 
     def entries(self, limit: int | None = None, first: int = 0) -> "Iterator[Entry]":
         """Iterate over `limit` documents after the `first` ones, without their texts."""
-        ...
-
-    def describe(self, key: str) -> "Description":
-        """Return a document with the facts that are stored about it; UnknownKey if there is none with the key."""
         ...
 
 
@@ -61,21 +55,11 @@ class Facts(Protocol):
         ...
 
 
-class State(Facts, Protocol):
+class State(Facts, OperatedState, Protocol):
     """One state of a collection that is served."""
-
-    @property
-    def searcher(self) -> Searchable:
-        """Return the searcher of the state."""
-        ...
 
     def reranker(self, rank: str | None, gamma: float | None, /) -> "Reranker":
         """Return a reranker of texts with the weights of this state, by a ranking; HttpProblem where there is none."""
-        ...
-
-    @property
-    def embedding(self) -> "Embedding":
-        """Return the word vectors; UsageError for shards, each of which has its own."""
         ...
 
     def contents(self, where: Where | None = None) -> AbstractContextManager[StateContents]:
