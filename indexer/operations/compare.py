@@ -29,7 +29,8 @@ class Compare(Operation[Evidence]):
 
     def __post_init__(self) -> None:
         """Raise UsageError for a value of a wrong type."""
-        object.__setattr__(self, "sources", tuple(one_or_more("sources", self.sources)))
+        object.__setattr__(self, "claim", query_document(self.claim))
+        object.__setattr__(self, "sources", tuple(map(query_document, one_or_more("sources", self.sources))))
         object.__setattr__(self, "keys", tuple(texts("keys", self.keys)))
         object.__setattr__(self, "tau", optional_number("tau", self.tau))
 
@@ -60,6 +61,8 @@ class CompareVersions(Operation[TextChanges]):
 
     def __post_init__(self) -> None:
         """Raise UsageError for a value of a wrong type."""
+        object.__setattr__(self, "old", query_document(self.old))
+        object.__setattr__(self, "new", query_document(self.new))
         object.__setattr__(self, "tau", optional_number("tau", self.tau))
 
     def run(self, state: OperatedState, limits: WorkLimits = NO_LIMITS) -> TextChanges:
