@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -28,10 +29,10 @@ from moverank.indexer.indexing.collection_vectors import (
     open_collection,
     remove_other_vectors,
 )
-from moverank.indexer.operations.operation import Found, Operated, Operation
+from moverank.indexer.operations.operation import Found, Operation, Work
 from moverank.indexer.operations.read_state import ReadState
 from moverank.indexer.options import Progress, SearchOptions, Where, silent
-from moverank.indexer.ranked_texts import QueryText, explained_query
+from moverank.indexer.queries import QueryText, StoredKey, explained_query
 from moverank.indexer.ranking_spec import RankingSpec, distance_of
 from moverank.indexer.scope import Scope
 from moverank.indexer.settings import Settings, check_first_stage
@@ -45,10 +46,10 @@ if TYPE_CHECKING:  # only the methods that need these import them: every command
     from moverank.indexer.contents.counted_documents import CountedDocuments, VectorsOfWords
     from moverank.indexer.indexing.removal import DocumentsToRemove
     from moverank.indexer.indexing.uncompared import Uncompared
+    from moverank.indexer.queries import Scores
     from moverank.indexer.reading.inputs.vectors_by_key import KeyedVectors, VectorsByKey
     from moverank.indexer.search.differences import Facts
     from moverank.indexer.search.document_frequencies import DocumentFrequencies
-    from moverank.indexer.search.engine_scores import Scores
     from moverank.indexer.search.pairs import Neighbours
     from moverank.indexer.snapshot.faiss_index import IndexInUse
     from moverank.indexer.watching.matching import Matcher, WatchPool
@@ -61,7 +62,7 @@ _NO_SCORES = repeat(None)
 _WITHOUT_SOURCE = Scope(unknown=True)
 
 
-class Collection(Face, Operated, StoredDocuments):
+class Collection(Face, StoredDocuments):
     """An open collection; close it, or use it in a `with` block. Get one by `create` or `open`, not by the constructor.
 
     It is also a container of its documents: `for document in collection`, `len`, `key in collection`, `get`, `keys`.
@@ -82,7 +83,7 @@ class Collection(Face, Operated, StoredDocuments):
         self._moving = False  # documents from another shard, which are not new
         self._store, self._embedding = store, embedding
         self._states = Follower(ReadState, store, path, lambda: self._embedding, self._opened)
-        self._run, self._run_many = self._states.run, self._states.run_many
+        self._run = self._states.run
 
     @staticmethod
     def exists(path: str | Path) -> bool:
@@ -593,31 +594,12 @@ class Collection(Face, Operated, StoredDocuments):
         self._states.close()
         repeated(compact)  # the preceding change is committed already
 
-    def rerank(
-        self,
-        query: QueryText,
-        keys: Sequence[str],
-        k: int | None = None,
-        scores: "Scores | None" = None,
-        rank: str | None = None,
-        gamma: float | None = None,
-        *,
-        full: bool = False,
-        highlight: bool = False,
-        passage: int | None = None,
-    ) -> "Ranking":
-        """Rank stored documents, the candidates of another engine, by their stored words: no text is read.
-
-        All candidates are returned, as by `Reranker.rank`, which has the same options; with `full`, their whole texts
-        are read and returned, too. `highlight` and `passage` read the texts of the first `k`. A key that the collection
-        lacks comes last, as `wordless`; UnknownKey if it lacks all keys.
-        """
-        options = SearchOptions(rank=rank, gamma=gamma, full=full, highlight=highlight, passage=passage)
-        return self._states.run(lambda state: state.searcher.rerank(query, keys, k, scores, options))
-
-    def run(self, operation: Operation[Found]) -> Found:
+    def run(self, operation: Operation[Found], *, progress: Progress = silent) -> Found:
         """Return the answer to an operation, on the state that is searched."""
-        return self._states.run(operation.run)
+        return self._states.run(partial(operation.run, work=Work(progress)))
+
+    def _answer_many(self, requests: "Iterable[QueryText | StoredKey]", options: SearchOptions) -> "Iterator[Ranking]":
+        return self._states.run_many(lambda state: state.searcher.answer_many(requests, options), options)
 
     def rerank_many(
         self,

@@ -22,6 +22,9 @@ Metadata = Mapping[str, Value]
 
 _WORD = re.compile(r"\S+")
 
+GIVEN = "given"
+"""The name of the first stage over vectors that come with the documents."""
+
 STREAM = "-"
 """Standard input as a source."""
 

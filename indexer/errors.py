@@ -9,6 +9,7 @@ IndexerError
 │   └── RecordError    a record of the source is bad, and the run is strict
 ├── VectorsError       a file of word vectors is malformed or unavailable
 │   └── TooFewWords    there is not enough text to train vectors on
+├── PlugInError        what another package provides is unusable
 └── CollectionError    the collection cannot be used as requested
     ├── NoCollection   there is none at the place
     ├── LockedError    another process is writing to the collection
@@ -65,6 +66,10 @@ class VectorsError(IndexerError, ValueError):
 
 class TooFewWords(VectorsError):  # noqa: N818 - named after what happened
     """There is not enough text to train word vectors on."""
+
+
+class PlugInError(IndexerError):
+    """What another package provides is unusable."""
 
 
 class CollectionError(IndexerError):

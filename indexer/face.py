@@ -1,13 +1,14 @@
 """The face of a collection: its searches, whether its documents are in one place or in shards."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from moverank.indexer.arguments import limit, limit_or_share, optional_number, part_of, switch, text, whole_number
 from moverank.indexer.errors import UsageError
+from moverank.indexer.operations.operated import Operated
+from moverank.indexer.operations.operation import Searchable
 from moverank.indexer.options import KeepOrder, Progress, SearchOptions, Where, silent
-from moverank.indexer.ranked_texts import QueryText, StoredKey, with_vector
 from moverank.indexer.ranking_spec import RankingSpec, distance_of, resolve
 from moverank.indexer.settings import Settings
 
@@ -15,75 +16,8 @@ if TYPE_CHECKING:  # only the methods that need these import them: every command
     from moverank.indexer.documents import Changes
     from moverank.indexer.search.deduplication import Deduplication
     from moverank.indexer.search.pairs import Pairs
-    from moverank.rerank.distance.explain import Explanation, WhyNot
-    from moverank.rerank.ranking import Ranking
 
 _Answer = TypeVar("_Answer")
-
-
-class Searchable(Protocol):
-    """Searches one state of a collection, or of all its shards; several threads may use it."""
-
-    def prepare(self, options: SearchOptions, progress: Progress) -> None:
-        """Compute the data of all documents that searches with these options need."""
-        ...
-
-    def search(self, text: QueryText, options: SearchOptions) -> "Ranking":
-        """Find the documents nearest to a text or a record."""
-        ...
-
-    def similar(self, key: str, options: SearchOptions) -> "Ranking":
-        """Find the documents nearest to a stored one, which is excluded."""
-        ...
-
-    def search_many(self, texts: Iterable[QueryText], options: SearchOptions) -> "Iterator[Ranking]":
-        """Find the documents nearest to each of many texts or records."""
-        ...
-
-    def similar_many(self, keys: Iterable[str], options: SearchOptions) -> "Iterator[Ranking]":
-        """Find the documents nearest to each of many stored ones."""
-        ...
-
-    def explain(self, request: QueryText | StoredKey, key: str, options: SearchOptions) -> "Explanation":
-        """Return the exact distance of a query from a document, and its flows."""
-        ...
-
-    def why_not(self, request: QueryText | StoredKey, key: str, options: SearchOptions) -> "WhyNot":
-        """Return the stage at which a search excludes a document."""
-        ...
-
-    def rerank(
-        self, text: QueryText, keys: Sequence[str], k: int | None, scores: Any, options: SearchOptions, /
-    ) -> "Ranking":
-        """Rank stored documents."""
-        ...
-
-    def pairs(
-        self,
-        within: float,
-        k: int | None,
-        options: SearchOptions,
-        progress: Progress,
-        *,
-        far: bool = False,
-        resumed: bool = True,
-    ) -> "Pairs":
-        """Find the nearest pairs of documents; `resumed`: an interrupted run leaves a file to continue from."""
-        ...
-
-    def dedupe(
-        self,
-        within: float,
-        options: SearchOptions,
-        keep: KeepOrder,
-        progress: Progress,
-        *,
-        far: bool = False,
-        explained: bool = False,
-        resumed: bool = True,
-    ) -> "Deduplication":
-        """Choose documents to keep, of which no two are within a distance; `explained`: with the flows of the rest."""
-        ...
 
 
 class SearchedState(Protocol):
@@ -101,14 +35,10 @@ class _Run(Protocol):
     def __call__(self, work: Callable[[SearchedState], _Answer], /) -> _Answer: ...
 
 
-class Face:
-    """The searches of a collection with the given `settings`; `_run` and `_run_many` do them on its current state.
-
-    Search methods take a `SearchOptions`, or its fields as keywords: `search("late train", k=3)`.
-    """
+class Face(Operated):
+    """A collection in this process with the given `settings`; `_run` works on its current state."""
 
     _run: _Run
-    _run_many: "Callable[[Callable[[SearchedState], Iterator[Ranking]], SearchOptions], Iterator[Ranking]]"
 
     if TYPE_CHECKING:
 
@@ -147,40 +77,6 @@ class Face:
         """
         chosen = SearchOptions.of(options, fields)
         self._run(lambda state: state.searcher.prepare(chosen, progress))
-
-    def search(
-        self,
-        query: QueryText,
-        options: SearchOptions | None = None,
-        *,
-        vector: Iterable[float] | None = None,
-        **fields: Any,
-    ) -> "Ranking":
-        """Find the documents nearest to a text, or to a `Document`: its title and ranks count as in stored ones.
-
-        Its key does not matter: a stored document with the same content is a hit at distance 0. `vector`: the query's
-        vector for the first stage `given`, instead of the vector of a `Document`; QueryVectorError if candidates are
-        chosen by vectors and it is missing or unusable.
-        """
-        chosen, text = SearchOptions.of(options, fields), with_vector(query, vector, self.settings.encoder)
-        return self._run(lambda state: state.searcher.search(text, chosen))
-
-    def search_many(
-        self, queries: Iterable[QueryText], options: SearchOptions | None = None, **fields: Any
-    ) -> "Iterator[Ranking]":
-        """Find the documents nearest to each of many texts or `Document`s, in order, faster than one by one.
-
-        A query without any known word has no hits; `Ranking.problem` gives the reason.
-        """
-        chosen = SearchOptions.of(options, fields)
-        return self._run_many(lambda state: state.searcher.search_many(queries, chosen), chosen)
-
-    def similar_many(
-        self, keys: Iterable[str], options: SearchOptions | None = None, **fields: Any
-    ) -> "Iterator[Ranking]":
-        """Find the documents nearest to each of many stored ones; see `search_many`."""
-        chosen = SearchOptions.of(options, fields)
-        return self._run_many(lambda state: state.searcher.similar_many(keys, chosen), chosen)
 
     def pairs(
         self,

@@ -262,7 +262,8 @@ class Settings:
 
     def space(self, dim: int) -> "Space | None":
         """Return the space of the given vectors, which have `dim` dimensions; None with an encoder."""
-        from moverank.indexer.given_vectors import GIVEN, Space, metric_of
+        from moverank.indexer.documents import GIVEN
+        from moverank.indexer.given_vectors import Space, metric_of
 
         return Space(metric_of(self.encoder_options()), dim) if self.encoder == GIVEN else None
 
@@ -325,7 +326,8 @@ def check_settings(settings: Settings) -> None:
 
 def check_first_stage(settings: Settings) -> None:
     """Raise UsageError for an encoder that does not exist, or is no longer installed, and for invalid options."""
-    from moverank.indexer.given_vectors import GIVEN, check_metric
+    from moverank.indexer.documents import GIVEN
+    from moverank.indexer.given_vectors import check_metric
     from moverank.rerank.encoders.encoder_registry import choose_encoder
 
     try:

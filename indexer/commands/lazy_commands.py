@@ -1,7 +1,7 @@
 """The commands by name, whose modules are imported on first use: a process runs one command, and needs no other."""
 
 from collections import UserDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from shlex import quote
 from typing import Any
@@ -113,29 +113,61 @@ class Group(TyperGroup):
 
 
 class LazyCommands(UserDict[str, Any]):
-    """Click's commands by name, built on first use from the module of each; others may be added."""
+    """Click's commands by name, built on first use from the module of each, or from other packages' operations."""
 
     def __init__(self) -> None:
         super().__init__(dict.fromkeys(_PANELS))
+        self._complete = False
 
     def __getitem__(self, name: str) -> Any:
+        if name not in self.data:
+            self._add_others()
         if self.data[name] is None:
-            self.data |= _built(_HOMES[name])
+            self.data |= _built(_HOMES[name]) if name in _HOMES else _built_operation(name)
         return self.data[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.data or name in set(self)
+
+    def __iter__(self) -> Iterator[str]:
+        self._add_others()
+        return super().__iter__()
+
+    def _add_others(self) -> None:
+        """Add the names of other packages' operations, which are looked up only where they count."""
+        if not self._complete:
+            from moverank.rerank.entry_points import names
+
+            self._complete = True
+            self.data = dict.fromkeys(names("operation")) | self.data
 
 
 def _built(module: str) -> dict[str, Any]:
     """Return the commands of a module."""
     (first, *_) = MODULES[module]
-    parent = typer.Typer(rich_markup_mode="markdown")
     app = import_module(f"moverank.indexer.commands.{module}").app
+    built = _commands(app, first if first in GROUPS else None)
+    for name, command in built.items():
+        command.rich_help_panel = _PANELS[name]
+    return built
+
+
+def _built_operation(name: str) -> dict[str, Any]:
+    """Return the command of an operation of another package."""
+    from moverank.indexer.commands.operating import operation_app
+
+    built = _commands(operation_app(name), None)
+    built[name].rich_help_panel = "Other packages"
+    return built
+
+
+def _commands(app: typer.Typer, group: str | None) -> dict[str, Any]:
+    """Return the commands of an app, or the app itself as a `group`."""
+    parent = typer.Typer(rich_markup_mode="markdown")
     for each in app.registered_commands:
         each.cls = Command
-    parent.add_typer(app, name=first if first in GROUPS else None, cls=Group)
-    built = dict(get_group(parent).commands)
-    for name, command in built.items():
-        command.rich_help_panel = _PANELS[name]  # type: ignore[attr-defined]  # both of Typer's classes have it
-    return built
+    parent.add_typer(app, name=group, cls=Group)
+    return dict(get_group(parent).commands)
 
 
 class LazyGroup(Group):

@@ -1,11 +1,12 @@
 """Options as records: a command names the dataclasses that it takes, and gets them built from its options."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Annotated, Any, get_args
+from types import NoneType, UnionType
+from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
@@ -64,9 +65,16 @@ def typed_option(option: Option, *flags: str, complete: Any = None, parser: Any 
 _COMPLETED: dict[str, Any] = {"rank": complete_rank, "distance": complete_rank, "group_by": complete_field}
 
 
-def _typed(kind: Any) -> Any:
-    """Return a type as Typer knows it: what is a number or a text is typed as a text."""
-    return str | None if str in get_args(kind) else kind
+def typed(kind: Any) -> Any:
+    """Return a type as Typer knows it: a text for a record, and for what is a number or a text; a list for several."""
+    parts = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+    if bool in parts:
+        return bool
+    if any(get_origin(one) in (list, tuple, Iterable) for one in parts):
+        return list[str] | None if NoneType in parts else list[str]
+    if str in parts:
+        return str | None if NoneType in parts else str
+    return kind
 
 
 def _typed_limit(typed: str) -> float | str:
@@ -84,7 +92,7 @@ def _options(record: Any) -> Iterator[Parameter]:
             option = copy(option)
             option.rich_help_panel = option.rich_help_panel or getattr(record, "PANEL", None)
         elif field.name in declared and declared[field.name].option.panel:
-            kind, option = _typed(declared[field.name].type), option_of(record, field.name)
+            kind, option = typed(declared[field.name].type), option_of(record, field.name)
         else:
             continue
         default = Parameter.empty if field.default is MISSING else field.default

@@ -1,6 +1,5 @@
 """Commands that search: `search`, `similar` and `explain`."""
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -13,17 +12,25 @@ import typer
 from moverank.indexer.commands.completion import complete_key
 from moverank.indexer.commands.failures import FAILED, interruptible
 from moverank.indexer.commands.option_records import option_of, with_records
-from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index, Json, Rank, TableFormat, WhereOption
+from moverank.indexer.commands.shared_options import (
+    DEFAULT_INDEX,
+    QUERY_PANEL,
+    Gamma,
+    Index,
+    Json,
+    Rank,
+    Server,
+    TableFormat,
+    WhereOption,
+    opened,
+)
 from moverank.indexer.options import SHOWN, SearchOptions
 
 if TYPE_CHECKING:
-    from moverank.indexer.opening import Opened
-    from moverank.indexer.ranked_texts import QueryText
+    from moverank.indexer.operations.operated import Operated
+    from moverank.indexer.queries import QueryText
     from moverank.indexer.reading.inputs.queries import BatchQuery
-    from moverank.indexer.server.client import RemoteCollection
     from moverank.rerank.ranking import Ranking
-
-    _Searchable = Opened | RemoteCollection
 
 app = typer.Typer()
 
@@ -34,7 +41,7 @@ _NAME = 200  # characters of a file's text that name it
 class QueryChoices:
     """A query that is no text on the command line."""
 
-    PANEL: ClassVar = "Query"
+    PANEL: ClassVar = QUERY_PANEL
 
     file: Annotated[
         str | None, typer.Option(metavar="FILE", help="The query is this whole file; - is standard input.")
@@ -128,17 +135,6 @@ class SimilarOutputChoices(OutputChoices):
     format: TableFormat = "text"
 
 
-Server = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        envvar="MOVERANK_SERVER",
-        help="Search by a running `moverank serve`, in its collection of this name; $MOVERANK_TOKEN is its token.",
-        rich_help_panel=QueryChoices.PANEL,
-    ),
-]
-
-
 @app.command(
     epilog='Examples: `moverank search "mains plug gets hot"`  `moverank search --queries list.txt --json -k 3`  '
     '`moverank search "late train" --where label=travel --exact`  `moverank search --file notes.txt`'
@@ -154,7 +150,7 @@ def search(
         typer.Option(
             metavar="FILE",
             help="Many queries: one a line, or JSONL records as `index` and `threads` read them; - is standard input.",
-            rich_help_panel=QueryChoices.PANEL,
+            rich_help_panel=QUERY_PANEL,
         ),
     ] = None,
     given: QueryChoices,
@@ -261,7 +257,7 @@ def explain(  # over 40 lines: most of them are its options
     from moverank.indexer.formatters.marking import as_written
     from moverank.indexer.formatters.terminal import explanation_view, print_object, print_view, why_not_view
     from moverank.indexer.opening import open_index
-    from moverank.indexer.ranked_texts import query_document
+    from moverank.indexer.queries import query_document
 
     first, key = _compared(query, key, given, text=text)
     options = SearchOptions(k=k, depth=depth, exact=depth is None, rank=rank, gamma=gamma)
@@ -364,7 +360,7 @@ def _check_proven(proof: Path | None, *, several: bool, server: str | None) -> N
         raise UsageError("--proof is not written by a server: search in the collection's directory, or in its database")
 
 
-def _proving(collection: "_Searchable", proof: Path) -> "Callable[..., Ranking]":
+def _proving(collection: "Operated", proof: Path) -> "Callable[..., Ranking]":
     """Return the search of a collection that writes a `proof`; UsageError for a collection in shards."""
     from moverank.indexer.collection import Collection
     from moverank.indexer.errors import UsageError
@@ -384,23 +380,14 @@ def _proving(collection: "_Searchable", proof: Path) -> "Callable[..., Ranking]"
 
 
 @contextmanager
-def _opened(index: Path, server: str | None, options: SearchOptions) -> "Iterator[_Searchable]":
-    """Open a collection, or a server's collection of the same name."""
-    if server:
-        from moverank.indexer.files.location import collection_name
-        from moverank.indexer.server.client import RemoteCollection
-
-        name = None if index == DEFAULT_INDEX else collection_name(index)
-        yield RemoteCollection(server, name, os.environ.get("MOVERANK_TOKEN"))
-        return
-    from moverank.indexer.opening import open_index
-
-    with open_index(index) as collection:
+def _opened(index: Path, server: str | None, options: SearchOptions) -> "Iterator[Operated]":
+    """Open a collection, or a server's collection of the same name, and prepare it for searches with `options`."""
+    with opened(index, server) as collection:
         _prepare(collection, options)
         yield collection
 
 
-def _prepare(collection: "Opened", options: SearchOptions) -> None:
+def _prepare(collection: "Operated", options: SearchOptions) -> None:
     """Compute the data that the first search by some rankings needs, with a progress bar."""
     from moverank.indexer.formatters.progress import Bars
 

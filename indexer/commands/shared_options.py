@@ -1,15 +1,20 @@
 """Options that several commands share."""
 
-from collections.abc import Callable, Collection, Iterable
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
 from moverank.indexer.commands.completion import complete_field, complete_rank
 from moverank.indexer.commands.option_records import option_of
 from moverank.indexer.options import SearchOptions
+
+if TYPE_CHECKING:
+    from moverank.indexer.operations.operated import Operated
 
 DEFAULT_INDEX = Path("moverank.index")
 
@@ -39,6 +44,34 @@ Index = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 # ---- commands that read
+
+QUERY_PANEL = "Query"
+Server = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        envvar="MOVERANK_SERVER",
+        help="Search by a running `moverank serve`, in its collection of this name; $MOVERANK_TOKEN is its token.",
+        rich_help_panel=QUERY_PANEL,
+    ),
+]
+
+
+@contextmanager
+def opened(index: Path, server: str | None) -> "Iterator[Operated]":
+    """Open a collection, or a server's collection of the same name."""
+    if server:
+        from moverank.indexer.files.location import collection_name
+        from moverank.indexer.server.client import RemoteCollection
+
+        name = None if index == DEFAULT_INDEX else collection_name(index)
+        yield RemoteCollection(server, name, os.environ.get("MOVERANK_TOKEN"))
+        return
+    from moverank.indexer.opening import open_index
+
+    with open_index(index) as collection:
+        yield collection
+
 
 WhereOption = Annotated[
     list[str] | None,

@@ -72,7 +72,7 @@ def coverage_notes(collection: "Collection", coverage: float | None, *, trained_
 
 def given_vectors_notes(collection: "Collection") -> Iterator[str]:
     """Report documents without a vector where the first stage is over given vectors, and vectors that are not used."""
-    from moverank.indexer.given_vectors import GIVEN
+    from moverank.indexer.documents import GIVEN
 
     with collection.reading() as reader:
         given, documents = reader.vector_count(), reader.document_count()

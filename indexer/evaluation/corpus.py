@@ -9,7 +9,7 @@ from moverank.indexer.errors import CollectionError, UsageError
 from moverank.indexer.evaluation.distances import RowCache, results_directory
 from moverank.indexer.evaluation.trial import Trial
 from moverank.indexer.options import Progress
-from moverank.indexer.ranked_texts import QueryText
+from moverank.indexer.queries import QueryText
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.reading.inputs.judgments import read_candidates
 from moverank.indexer.reading.inputs.queries import read_queries

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
 
+from moverank.indexer.documents import GIVEN
 from moverank.indexer.errors import UsageError
-from moverank.indexer.given_vectors import GIVEN
 from moverank.indexer.ranking_spec import (
     VECTOR,
     RankingSpec,

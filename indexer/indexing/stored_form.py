@@ -20,7 +20,8 @@ from moverank.indexer.documents import (
 )
 from moverank.indexer.errors import UsageError
 from moverank.indexer.given_vectors import numbers_fault, vector_bytes
-from moverank.indexer.ranked_texts import check_ranks, ranked_texts
+from moverank.indexer.queries import check_ranks
+from moverank.indexer.ranked_texts import ranked_texts
 from moverank.indexer.store import StoredDocument, Writer
 from moverank.rerank.bags.bag import TITLE
 

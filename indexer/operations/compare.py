@@ -6,10 +6,11 @@ from typing import Annotated, ClassVar
 
 from moverank.indexer.arguments import one_or_more, optional_number, texts
 from moverank.indexer.documents import Document, title_and_texts
-from moverank.indexer.operations.operation import NO_LIMITS, OperatedState, Operation, WorkLimits
+from moverank.indexer.operations.operation import UNLIMITED, OperatedState, Operation, Work
 from moverank.indexer.option import Option
 from moverank.indexer.options import TAU
-from moverank.indexer.ranked_texts import QueryText, SomeTexts, compared_passages, query_document, source_passages
+from moverank.indexer.queries import QueryText, SomeTexts, query_document
+from moverank.indexer.ranked_texts import compared_passages, source_passages
 from moverank.rerank.distance.evidence import Evidence, evidence_of
 from moverank.rerank.distance.text_changes import TextChanges, changes_of
 from moverank.rerank.errors import TooLarge
@@ -34,16 +35,16 @@ class Compare(Operation[Evidence]):
         object.__setattr__(self, "keys", tuple(texts("keys", self.keys)))
         object.__setattr__(self, "tau", optional_number("tau", self.tau))
 
-    def run(self, state: OperatedState, limits: WorkLimits = NO_LIMITS) -> Evidence:
+    def run(self, state: OperatedState, work: Work = UNLIMITED) -> Evidence:
         """Return what the sources cover; UnknownKey for a key without a document, UsageError for one that two have."""
         claim, embedding = query_document(self.claim), state.embedding
         given = map(query_document, one_or_more("sources", self.sources))
         sources = [replace(document, key=str(i)) for i, document in enumerate(given)]
-        size = size_with([claim, *sources], limits.characters)
+        size = size_with([claim, *sources], work.characters)
         with state.contents() as contents:
             for key in self.keys:
                 sources.append(contents.describe(key).document)
-                size = size_with(sources[-1:], limits.characters, size)
+                size = size_with(sources[-1:], work.characters, size)
         own, others = compared_passages(claim), source_passages(sources)
         return evidence_of(own, others, state.settings.tokenizer, embedding, self.tau)
 
@@ -65,10 +66,10 @@ class CompareVersions(Operation[TextChanges]):
         object.__setattr__(self, "new", query_document(self.new))
         object.__setattr__(self, "tau", optional_number("tau", self.tau))
 
-    def run(self, state: OperatedState, limits: WorkLimits = NO_LIMITS) -> TextChanges:
+    def run(self, state: OperatedState, work: Work = UNLIMITED) -> TextChanges:
         """Return the changes; NoKnownWords if neither version has a word."""
         old, new = query_document(self.old), query_document(self.new)
-        size_with([old, new], limits.characters)
+        size_with([old, new], work.characters)
         before, after = compared_passages(old), compared_passages(new)
         return changes_of(before, after, state.settings.tokenizer, state.embedding, self.tau)
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar
 
-from moverank.indexer.operations.operation import NO_LIMITS, OperatedState, Operation, WorkLimits
+from moverank.indexer.operations.operation import UNLIMITED, OperatedState, Operation, Work
 from moverank.indexer.option import Option
 from moverank.indexer.options import Gamma, Rank, SearchOptions
-from moverank.indexer.ranked_texts import QueryText, StoredKey, explained_query, vector_numbers
+from moverank.indexer.queries import QueryText, StoredKey, explained_query, vector_numbers
 from moverank.rerank.answer import Answer
 from moverank.rerank.distance.explain import Explanation, WhyNot
 
@@ -43,9 +43,9 @@ class Explain(_Compared, Operation[Explanation]):
     rank: Rank = None
     gamma: Gamma = None
 
-    def run(self, state: OperatedState, limits: WorkLimits = NO_LIMITS) -> Explanation:
+    def run(self, state: OperatedState, work: Work = UNLIMITED) -> Explanation:
         """Return the exact distance and its flows; UnknownKey if there is no such document."""
-        options = limits.of_search(SearchOptions(rank=self.rank, gamma=self.gamma, highlight=True))
+        options = work.of_search(SearchOptions(rank=self.rank, gamma=self.gamma, highlight=True))
         found = state.searcher.explain(self.compared(state), self.key, options)
         return replace(found, query_key=self.similar)
 
@@ -67,7 +67,7 @@ class ExplainExclusion(_Compared, Operation[Excluded]):
 
     options: SearchOptions = field(default_factory=SearchOptions)
 
-    def run(self, state: OperatedState, limits: WorkLimits = NO_LIMITS) -> Excluded:
+    def run(self, state: OperatedState, work: Work = UNLIMITED) -> Excluded:
         """Return the stage, the bounds and the exact distance; UnknownKey if there is no such document."""
-        options = limits.of_search(self.options)
+        options = work.of_search(self.options)
         return Excluded(state.searcher.why_not(self.compared(state), self.key, options))

@@ -1,29 +1,86 @@
 """Operations: an ability is a frozen dataclass whose fields are its options; `run` returns its answer.
 
-The endpoint of the server with its OpenAPI, and the call of the client, are made of the record; a collection and a
-client of a server run it by the same method, and have the same short forms.
+The endpoint of the server with its OpenAPI, the call of the client and the command line are made of the record.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
-from moverank.indexer.options import SearchOptions
+from moverank.indexer.options import KeepOrder, Progress, SearchOptions, silent
 from moverank.rerank.answer import Answer
 
 if TYPE_CHECKING:  # a client imports none of them
     from moverank.indexer.contents.contents import Description
-    from moverank.indexer.face import Searchable
-    from moverank.indexer.ranked_texts import QueryText, SomeTexts
+    from moverank.indexer.queries import QueryText, StoredKey
+    from moverank.indexer.search.deduplication import Deduplication
+    from moverank.indexer.search.pairs import Pairs
     from moverank.indexer.settings import Settings
-    from moverank.rerank.distance.evidence import Evidence
     from moverank.rerank.distance.explain import Explanation, WhyNot
-    from moverank.rerank.distance.text_changes import TextChanges
     from moverank.rerank.ranking import Ranking
     from moverank.rerank.words.embedding import Embedding
 
 Found = TypeVar("Found", bound=Answer)
+
+
+class Searchable(Protocol):
+    """Searches one state of a collection, or of all its shards; several threads may use it."""
+
+    def prepare(self, options: SearchOptions, progress: Progress) -> None:
+        """Compute the data of all documents that searches with these options need."""
+        ...
+
+    def answer(self, request: "QueryText | StoredKey", options: SearchOptions, /) -> "Ranking":
+        """Find the documents nearest to a text, a record, or a stored document, which is excluded."""
+        ...
+
+    def answer_many(
+        self, requests: "Iterable[QueryText | StoredKey]", options: SearchOptions, /
+    ) -> "Iterator[Ranking]":
+        """Find the documents nearest to each of many queries, in order."""
+        ...
+
+    def explain(self, request: "QueryText | StoredKey", key: str, options: SearchOptions) -> "Explanation":
+        """Return the exact distance of a query from a document, and its flows."""
+        ...
+
+    def why_not(self, request: "QueryText | StoredKey", key: str, options: SearchOptions) -> "WhyNot":
+        """Return the stage at which a search excludes a document."""
+        ...
+
+    def rerank(
+        self, text: "QueryText", keys: Sequence[str], k: int | None, scores: Any, options: SearchOptions, /
+    ) -> "Ranking":
+        """Rank stored documents."""
+        ...
+
+    def pairs(
+        self,
+        within: float,
+        k: int | None,
+        options: SearchOptions,
+        progress: Progress,
+        *,
+        far: bool = False,
+        resumed: bool = True,
+    ) -> "Pairs":
+        """Find the nearest pairs of documents; `resumed`: an interrupted run leaves a file to continue from."""
+        ...
+
+    def dedupe(
+        self,
+        within: float,
+        options: SearchOptions,
+        keep: KeepOrder,
+        progress: Progress,
+        *,
+        far: bool = False,
+        explained: bool = False,
+        resumed: bool = True,
+    ) -> "Deduplication":
+        """Choose documents to keep, of which no two are within a distance; `explained`: with the flows of the rest."""
+        ...
 
 
 class DescribedDocuments(Protocol):
@@ -48,7 +105,7 @@ class OperatedState(Protocol):
         ...
 
     @property
-    def searcher(self) -> "Searchable":
+    def searcher(self) -> Searchable:
         """Return the searcher of the state."""
         ...
 
@@ -58,9 +115,11 @@ class OperatedState(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class WorkLimits:
-    """What a server allows one operation."""
+class Work:
+    """How an operation reports progress, and what a server allows it."""
 
+    progress: Progress = silent
+    """Called during long work."""
     stop: Callable[[], bool] | None = None
     """Called often; once it returns True, the work ends."""
     characters: int | None = None
@@ -73,7 +132,7 @@ class WorkLimits:
         return options if self.stop is None else replace(options, stop=self.stop, most_characters=self.answer)
 
 
-NO_LIMITS = WorkLimits()
+UNLIMITED = Work()
 
 
 class Operation(Generic[Found]):
@@ -86,85 +145,6 @@ class Operation(Generic[Found]):
     ANSWER: ClassVar[type[Answer]]
     """The type of its answer."""
 
-    def run(self, state: OperatedState, limits: WorkLimits = NO_LIMITS) -> Found:
+    def run(self, state: OperatedState, work: Work = UNLIMITED) -> Found:
         """Return the answer for a state of a collection."""
         raise NotImplementedError
-
-
-class Operated:
-    """A collection, here or behind a server, with the short forms of its operations.
-
-    Those of searches take a `SearchOptions`, or its fields as keywords.
-    """
-
-    def run(self, operation: Operation[Found]) -> Found:
-        """Return the answer to an operation."""
-        raise NotImplementedError
-
-    def similar(self, key: str, options: SearchOptions | None = None, **fields: Any) -> "Ranking":
-        """Find the documents nearest to a stored one, which is excluded. Raises UnknownKey."""
-        from moverank.indexer.operations.similar import Similar
-
-        return self.run(Similar(key=key, options=SearchOptions.of(options, fields)))
-
-    def explain(
-        self,
-        query: "QueryText | None" = None,
-        key: str = "",
-        *,
-        similar: str | None = None,
-        vector: Iterable[float] | None = None,
-        gamma: float | None = None,
-        rank: str | None = None,
-    ) -> "Explanation":
-        """Return the exact distance of a text or record, `query`, from the document `key`, and its flows.
-
-        `similar`: instead of a `query`, the key of a stored document that is compared with the document `key`.
-        `gamma`: sensitivity to rank, and `rank`: the ranking whose terms are explained; by default the collection's.
-        `vector` as in `search`. Raises UnknownKey.
-        """
-        from moverank.indexer.operations.explain import Explain
-
-        return self.run(Explain(query=query, key=key, similar=similar, vector=vector, gamma=gamma, rank=rank))
-
-    def why_not(
-        self,
-        query: "QueryText | None" = None,
-        key: str = "",
-        options: SearchOptions | None = None,
-        *,
-        similar: str | None = None,
-        vector: Iterable[float] | None = None,
-        **fields: Any,
-    ) -> "WhyNot":
-        """Return the stage at which a search for `query` excludes the document `key`, with its bounds and distance.
-
-        `options` and `vector` are the search's; `similar` as in `explain`. Raises UnknownKey.
-        """
-        from moverank.indexer.operations.explain import ExplainExclusion
-
-        chosen = SearchOptions.of(options, fields)
-        return self.run(ExplainExclusion(query=query, key=key, options=chosen, similar=similar, vector=vector)).why_not
-
-    def compare(
-        self,
-        claim: "QueryText",
-        keys: Iterable[str] = (),
-        tau: float | None = None,
-        *,
-        sources: "SomeTexts" = (),
-    ) -> "Evidence":
-        """Return what `sources` and stored documents cover of a claim, a text or a `Document`; see `Reranker.evidence`.
-
-        Each source, a text or a `Document`, has its index as the key. Raises UnknownKey for a key without a document,
-        UsageError for one that two have.
-        """
-        from moverank.indexer.operations.compare import Compare
-
-        return self.run(Compare(claim=claim, sources=sources, keys=keys, tau=tau))
-
-    def changes(self, old: "QueryText", new: "QueryText", tau: float | None = None) -> "TextChanges":
-        """Return the changes between two versions, texts or a `Document` each; see `Reranker.changes`."""
-        from moverank.indexer.operations.compare import CompareVersions
-
-        return self.run(CompareVersions(old=old, new=new, tau=tau))

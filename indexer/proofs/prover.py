@@ -14,7 +14,7 @@ from moverank.indexer.files.atomic_write import check_writable, named_file
 from moverank.indexer.options import Progress, SearchOptions
 from moverank.indexer.proofs.exclusion import Exclusion, document_bag, solved
 from moverank.indexer.proofs.verify import ARRAYS, MAGIC, MEMBERS, Proof, lower_bounds, upper_bound
-from moverank.indexer.ranked_texts import QueryText, StoredKey
+from moverank.indexer.queries import QueryText, StoredKey
 from moverank.indexer.ranking_spec import TRANSPORT, RankingSpec
 from moverank.indexer.search.query import Outcome, Query
 from moverank.indexer.search.view import View

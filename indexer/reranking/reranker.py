@@ -16,6 +16,7 @@ from moverank.indexer.arguments import items, optional_number, place, shown, who
 from moverank.indexer.documents import TITLE_WEIGHT, Document
 from moverank.indexer.errors import UsageError
 from moverank.indexer.options import SearchOptions
+from moverank.indexer.queries import Scores
 from moverank.indexer.ranked_texts import compared_passages, source_passages, whole_texts
 from moverank.indexer.ranking_spec import PRIOR, VECTOR, RankingSpec, Weights, resolve
 from moverank.indexer.reranking.pool import SearchPool
@@ -32,7 +33,7 @@ from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.candidate_rankings import Candidate, ranking_in_given_order, ranking_of_candidates
 from moverank.indexer.search.counted_query import RankedCounts, TextCounter
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
-from moverank.indexer.search.engine_scores import Scores, engine_scores, numbers_of
+from moverank.indexer.search.engine_scores import engine_scores, numbers_of
 from moverank.indexer.search.locating import Locator
 from moverank.indexer.search.occurrences import occurrences, spans_by_word
 from moverank.indexer.search.phases import Search

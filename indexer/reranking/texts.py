@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import UsageError
-from moverank.indexer.ranked_texts import check_ranks
+from moverank.indexer.queries import check_ranks
 from moverank.indexer.ranking_spec import Weights
 from moverank.indexer.search.counted_query import RankedCounts, part_counts
 from moverank.indexer.snapshot.content_sample import ContentSample

@@ -11,9 +11,9 @@ from moverank.indexer.arguments import texts as checked_texts
 from moverank.indexer.arguments import whole_number
 from moverank.indexer.documents import whole_text
 from moverank.indexer.errors import UnknownKey
-from moverank.indexer.ranked_texts import QueryText
+from moverank.indexer.queries import QueryText, Scores
 from moverank.indexer.search.answer_size import AnswerSize
-from moverank.indexer.search.engine_scores import Scores, engine_scores
+from moverank.indexer.search.engine_scores import engine_scores
 from moverank.indexer.search.phases import Search, answer_many
 from moverank.indexer.search.query import Outcome, Prior, Query
 from moverank.indexer.store import Reader

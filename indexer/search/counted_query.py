@@ -7,7 +7,8 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.ranked_texts import QueryText, query_document, ranked_texts
+from moverank.indexer.queries import QueryText, query_document
+from moverank.indexer.ranked_texts import ranked_texts
 from moverank.indexer.search.query import Query, QueryTerms, QueryWords
 from moverank.indexer.search.spellings import Respelled
 from moverank.indexer.snapshot.segment import packed_rows

@@ -9,10 +9,8 @@ from numpy.typing import NDArray
 
 from moverank.indexer.arguments import items
 from moverank.indexer.errors import UsageError
+from moverank.indexer.queries import Scores
 from moverank.indexer.search.query import Prior
-
-Scores = Sequence[float | None] | Mapping[str, float | None]
-"""Scores of candidates in their order, or by key, larger being better; None: no score."""
 
 
 def engine_scores(scores: Scores | None, keys: Sequence[str], ids: NDArray[np.int64]) -> Prior | None:

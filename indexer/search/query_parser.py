@@ -11,7 +11,8 @@ from moverank.indexer.documents import Document
 from moverank.indexer.errors import QueryVectorError, UsageError
 from moverank.indexer.filters import alternatives, matching_ids, why_none_passes
 from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, OtherGroups, SearchOptions, TheseKeys, Where
-from moverank.indexer.ranked_texts import QueryText, query_document, ranked_texts
+from moverank.indexer.queries import QueryText, query_document
+from moverank.indexer.ranked_texts import ranked_texts
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, ScorerChoice
 from moverank.indexer.search.candidates import NO_CANDIDATES, NO_VECTOR, allowed_rows, needs_candidates
 from moverank.indexer.search.counted_query import CountedQuery, TextCounter, part_counts, respelled_counts

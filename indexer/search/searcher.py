@@ -11,10 +11,10 @@ from threading import RLock
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer import arguments
 from moverank.indexer.arguments import optional_number
 from moverank.indexer.options import KeepOrder, Progress, SearchOptions, silent
-from moverank.indexer.ranked_texts import QueryText, StoredKey, query_document, whole_texts
+from moverank.indexer.queries import QueryText, Scores, StoredKey, query_document
+from moverank.indexer.ranked_texts import whole_texts
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, check_rules, distance_of, resolve
 from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.candidate_rankings import RerankTask, StoredCandidates, rerank_many
@@ -22,7 +22,6 @@ from moverank.indexer.search.deduplication import Deduplication, separated, visi
 from moverank.indexer.search.differences import Facts, stored_facts
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.document_words import DocumentWords
-from moverank.indexer.search.engine_scores import Scores
 from moverank.indexer.search.explanations import StoredBag, explain_document, explain_exclusion, explain_words
 from moverank.indexer.search.grouping import check_not_by_share, check_not_grouped, grouped, ranking_or_problem
 from moverank.indexer.search.hits import StoredHits, ranking_of
@@ -141,31 +140,13 @@ class Searcher:
         if ranking.proximity:
             sampled_distances(self.view, ranking.gamma, ranking.weights, progress)
 
-    def search(self, text: QueryText, options: SearchOptions) -> Ranking:
-        """Find the documents nearest to a text or a record."""
+    def answer(self, request: QueryText | StoredKey, options: SearchOptions) -> Ranking:
+        """Find the documents nearest to a text, a record, or a stored document, which is excluded."""
         if options.group_by is not None:
-            return grouped(partial(self.search, text), options, self._reader.field_names)
-        return self._answer(text, options)
-
-    def similar(self, key: str, options: SearchOptions) -> Ranking:
-        """Find the documents nearest to a stored one, which is excluded."""
-        if options.group_by is not None:
-            return grouped(partial(self.similar, key), options, self._reader.field_names)
-        return self._answer(StoredKey(key), options)
-
-    def search_many(self, texts: Iterable[QueryText], options: SearchOptions) -> Iterator[Ranking]:
-        """Find the documents nearest to each of many texts or records."""
-        texts = arguments.items("queries", texts)
-        if options.group_by is not None:
-            return (ranking_or_problem(self.search, text, options) for text in texts)
-        return self._answer_many(texts, options)
-
-    def similar_many(self, keys: Iterable[str], options: SearchOptions) -> Iterator[Ranking]:
-        """Find the documents nearest to each of many stored ones."""
-        keys = arguments.items("keys", keys)
-        if options.group_by is not None:
-            return (ranking_or_problem(self.similar, key, options) for key in keys)
-        return self._answer_many(map(StoredKey, keys), options)
+            return grouped(partial(self.answer, request), options, self._reader.field_names)
+        files, query = self._resolved(options)
+        search = files.search(self._with_words(request, query, options), options)
+        return self.ranking(search, search.run(), options)
 
     def neighbours(self, k: int, gamma: float | None, progress: Progress) -> Neighbours:
         """Find the exact `k` nearest neighbours of every document; `gamma`, `progress`: see `Collection.neighbours`."""
@@ -420,12 +401,11 @@ class Searcher:
         spans = partial(self._spans, request, options.most_characters)
         return replace(query, spans=cache(lambda: respelled_spans(spans(), query.words.respelled)))
 
-    def _answer(self, request: QueryText | StoredKey, options: SearchOptions) -> Ranking:
-        files, query = self._resolved(options)
-        search = files.search(self._with_words(request, query, options), options)
-        return self.ranking(search, search.run(), options)
-
-    def _answer_many(self, requests: Iterable[QueryText | StoredKey], options: SearchOptions) -> Iterator[Ranking]:
+    def answer_many(self, requests: Iterable[QueryText | StoredKey], options: SearchOptions) -> Iterator[Ranking]:
+        """Find the documents nearest to each of many queries, in order."""
+        if options.group_by is not None:
+            yield from (ranking_or_problem(self.answer, request, options) for request in requests)
+            return
         files, query = self._resolved(options)
         self._prepare(query.ranking, silent)  # here: waiting for pool tasks inside the pool deadlocks
 

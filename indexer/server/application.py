@@ -11,10 +11,11 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.server import documents_api, operations_api, rerank_api, search_api, status_api, watches_api
+from moverank.indexer.server import documents_api, rerank_api, search_api, status_api, watches_api
 from moverank.indexer.server.ending import Ending
 from moverank.indexer.server.guard import Access, Guard
 from moverank.indexer.server.openapi_document import DescribedApp
+from moverank.indexer.server.operations_api import operations_router
 from moverank.indexer.server.pages.problem_page import ProblemPages
 from moverank.indexer.server.pages.router import pages_router
 from moverank.indexer.server.problems import add_handlers
@@ -49,9 +50,9 @@ def application(state: ServerState, access: Access, root_path: str = "") -> ASGI
         strict_content_type=False,  # a body without a type counts as JSON: the guard refuses requests of foreign pages
     )
     app.state.moverank = state
-    for api in (rerank_api, search_api, operations_api, documents_api, watches_api, status_api):
-        app.include_router(api.router)
-    app.include_router(pages_router())
+    apis = (rerank_api, search_api, documents_api, watches_api, status_api)
+    for router in (*(api.router for api in apis), operations_router(), pages_router()):
+        app.include_router(router)
     add_handlers(app)
     _watch(state)
     guarded = ProblemPages(Guard(app, access, state.limits, state.metrics))

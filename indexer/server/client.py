@@ -8,14 +8,15 @@ from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from moverank.indexer.errors import CollectionError, IndexerError, QueryVectorError, UnknownKey, UsageError
-from moverank.indexer.operations.operation import Found, Operated, Operation
+from moverank.indexer.operations.operated import Operated
+from moverank.indexer.operations.operation import Found, Operation
 from moverank.indexer.option import options_of
-from moverank.indexer.options import SearchOptions
+from moverank.indexer.options import Progress, SearchOptions, silent
 from moverank.rerank.errors import NoKnownWords, OutOfTime, RerankError
 from moverank.rerank.ranking import Ranking
 
 if TYPE_CHECKING:  # it would import numpy
-    from moverank.indexer.ranked_texts import QueryText
+    from moverank.indexer.queries import QueryText, StoredKey
 
 _Answer = TypeVar("_Answer")
 
@@ -51,51 +52,25 @@ class RemoteCollection(Operated):
         self._open = build_opener(_NoRedirects).open
         self._name = name or self._first()
 
-    def search(
-        self,
-        query: "QueryText",
-        options: SearchOptions | None = None,
-        *,
-        vector: Iterable[float] | None = None,
-        **fields: Any,
-    ) -> Ranking:
-        """Find the documents nearest to a text or a record; see `Collection.search`."""
-        body = {"query": _text(query), **_body(SearchOptions.of(options, fields))}
-        if vector is not None:
-            from moverank.indexer.ranked_texts import vector_numbers
-
-            body["vector"] = vector_numbers(vector)
-        return self._ranking(self._post("search", body))
-
-    def search_many(
-        self, queries: "Iterable[QueryText]", options: SearchOptions | None = None, **fields: Any
-    ) -> Iterator[Ranking]:
-        """Find the documents nearest to each of many texts or records; see `Collection.search_many`."""
-        chosen = SearchOptions.of(options, fields)
-        return (self._or_problem(self.search, query, chosen) for query in queries)
-
-    def similar_many(
-        self, keys: Iterable[str], options: SearchOptions | None = None, **fields: Any
-    ) -> Iterator[Ranking]:
-        """Find the documents nearest to each of many stored ones; see `Collection.similar_many`."""
-        chosen = SearchOptions.of(options, fields)
-        return (self._or_problem(self.similar, key, chosen) for key in keys)
-
-    def run(self, operation: Operation[Found]) -> Found:
-        """Return the server's answer to an operation."""
+    def run(self, operation: Operation[Found], *, progress: Progress = silent) -> Found:
+        """Return the server's answer to an operation, which reports no progress."""
+        _ = progress
         found = self._read(operation.ANSWER.from_dict, self._post(operation.NAME, _body(operation)))
         return cast("Found", found)
 
-    @staticmethod
-    def _or_problem(search: Any, query: Any, options: SearchOptions) -> Ranking:
-        try:
-            found: Ranking = search(query, options)
-        except (NoKnownWords, UnknownKey) as error:
-            return Ranking((), certified=False, scope="collection", problem=str(error))
-        return found
+    def _answer_many(self, requests: "Iterable[QueryText | StoredKey]", options: SearchOptions) -> Iterator[Ranking]:
+        from moverank.indexer.operations.search import Search, Similar
+        from moverank.indexer.queries import StoredKey
 
-    def _ranking(self, values: Mapping[str, Any]) -> Ranking:
-        return self._read(Ranking.from_dict, values)
+        for one in requests:
+            if isinstance(one, StoredKey):
+                operation: Operation[Ranking] = Similar(key=one.key, options=options)
+            else:
+                operation = Search(query=one, options=options)
+            try:
+                yield self.run(operation)
+            except (NoKnownWords, UnknownKey) as error:
+                yield Ranking((), certified=False, scope="collection", problem=str(error))
 
     def _read(self, read: Callable[[Mapping[str, Any]], _Answer], values: Mapping[str, Any]) -> _Answer:
         try:
@@ -147,7 +122,7 @@ class RemoteCollection(Operated):
 def _text(query: "QueryText") -> str | dict[str, Any]:
     if isinstance(query, str):
         return query
-    from moverank.indexer.ranked_texts import query_document
+    from moverank.indexer.queries import query_document
     from moverank.indexer.reading.formats.threads import record_of
 
     record = record_of(query_document(query))

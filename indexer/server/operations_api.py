@@ -6,12 +6,11 @@ from typing import Any
 
 from fastapi import APIRouter, Depends, Request
 
-from moverank.indexer.operations.compare import Compare, CompareVersions
-from moverank.indexer.operations.explain import Explain, ExplainExclusion
-from moverank.indexer.operations.operation import Operation, WorkLimits
-from moverank.indexer.operations.similar import Similar
+from moverank.indexer.operations.known import PLUG_INS, other_operation, own_operations
+from moverank.indexer.operations.operation import Operation, Work
 from moverank.indexer.option import built, options_of
-from moverank.indexer.ranked_texts import QueryText, SomeTexts
+from moverank.indexer.options import silent
+from moverank.indexer.queries import QueryText, SomeTexts
 from moverank.indexer.server.answers import JsonObject, sends
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import HttpProblem
@@ -22,10 +21,10 @@ from moverank.indexer.server.workers import Task
 from moverank.rerank.ranking import Ranking
 
 
-def operations_router(operations: tuple[type[Operation[Any]], ...]) -> APIRouter:
+def operations_router() -> APIRouter:
     """Return a router with an endpoint for each operation."""
     router = APIRouter(prefix="/collections", tags=["collections"], dependencies=[Depends(known_parameters)])
-    for operation in operations:
+    for operation in (*own_operations(), *map(other_operation, PLUG_INS.names())):
         _add(router, operation)
     return router
 
@@ -43,7 +42,7 @@ def _add(router: APIRouter, kind: type[Operation[Any]]) -> None:
 
         def work(view: State, task: Task) -> JsonObject:
             operation: Operation[Any] = built(kind, _with_documents(kind, values, limits))
-            found = operation.run(view, WorkLimits(task.over, limits.characters, limits.answer))
+            found = operation.run(view, Work(silent, task.over, limits.characters, limits.answer))
             object_: JsonObject = (count_work(state, found) if isinstance(found, Ranking) else found).to_dict()
             return object_
 
@@ -75,6 +74,3 @@ def _with_documents(kind: type[Operation[Any]], values: JsonObject, limits: Limi
         elif kind_of_value == SomeTexts:
             found[name] = [as_query(text, limits, f"{noun} {i}") for i, text in enumerate(value)]
     return found
-
-
-router = operations_router((Compare, CompareVersions, Similar, Explain, ExplainExclusion))

@@ -1,6 +1,6 @@
 """The bodies of requests, validated: texts, records, and the options of searches and of operations."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING
 from typing import Annotated, Any, TypeVar
@@ -13,7 +13,7 @@ from moverank.indexer.documents import Document
 from moverank.indexer.filters.where import alternatives, checked_size
 from moverank.indexer.option import DeclaredOption, options_of
 from moverank.indexer.options import SearchOptions
-from moverank.indexer.ranked_texts import QueryText, SomeTexts
+from moverank.indexer.queries import QueryText, Scores, SomeTexts
 from moverank.indexer.reranking.texts import document_of_text
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import HttpProblem
@@ -59,7 +59,9 @@ _TEXT_TYPES: dict[Any, Any] = {
     QueryText | None: TextOrRecord | None,
     SomeTexts: Listed[TextOrRecord],
     Iterable[float] | None: Vector,
+    Scores | None: Listed[Finite | None] | None,
     Iterable[str]: Listed[str],
+    Sequence[str]: Listed[str],
 }
 """The types in JSON by those in Python."""
 
@@ -85,10 +87,6 @@ _OPTIONS = options_of(SearchOptions)
 BUDGET = _OPTIONS["budget"]
 """The time limit of a request in seconds."""
 
-_OF_CANDIDATES = ("rank", "gamma", "full", "highlight", "passage")
-"""The options of a search by which candidates are ranked, too."""
-
-_Ranked: Any = model_of("RankedCandidates", [*(_OPTIONS[name] for name in _OF_CANDIDATES), BUDGET])
 _Searched: Any = model_of("SearchParameters", _OPTIONS.values())
 
 
@@ -139,23 +137,6 @@ class SearchUrl(SearchParameters):
     """The text to search for."""
     where: Listed[str] | None = None
     """A condition such as `year>=2019`; repeatable, all must hold."""
-
-
-class StoredRerankBody(_Ranked):  # type: ignore[misc]  # likewise
-    """Candidates by key; the first `k` are exact, None: all."""
-
-    query: TextOrRecord
-    """A text or a record."""
-    keys: Listed[str]
-    """The keys of the candidates."""
-    k: int | None = Field(default=None, ge=1)
-    """How many hits are exact; null: all."""
-    scores: Listed[Finite | None] | None = None
-    """The scores of the other engine, one for each key, for a ranking with the term `vector`; null: it has none."""
-
-    def resolved(self, limits: Limits, task: Task) -> SearchOptions:
-        """Return the options by which the candidates are ranked; see `SearchParameters.resolved`."""
-        return SearchParameters(**{name: getattr(self, name) for name in _OF_CANDIDATES}).resolved(limits, task)
 
 
 class WatchBody(Body):

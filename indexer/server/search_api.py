@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 
 from moverank.indexer.errors import IndexerError
-from moverank.indexer.ranked_texts import with_vector
+from moverank.indexer.queries import with_vector
 from moverank.indexer.server.answers import (
     CollectionObject,
     CollectionsObject,
@@ -19,7 +19,6 @@ from moverank.indexer.server.problems import HttpProblem, answer_of, status_of
 from moverank.indexer.server.requests import (
     SearchBody,
     SearchUrl,
-    StoredRerankBody,
     TextOrRecord,
     as_query,
 )
@@ -105,7 +104,7 @@ async def search(served: ServedHere, state: ThisServer, request: Request, body: 
     def one(view: State, task: Task, text: TextOrRecord) -> JsonObject:
         query = with_vector(as_query(text, state.limits), body.vector, view.settings.encoder)
         options = body.resolved(state.limits, task, len(body.queries or (1,)) or 1)
-        return count_work(state, view.searcher.search(query, options)).to_dict()
+        return count_work(state, view.searcher.answer(query, options)).to_dict()
 
     def work(view: State, task: Task) -> JsonObject:
         if body.query is not None:
@@ -155,18 +154,3 @@ async def search_by_url(
     values = options.model_dump(exclude={"q"})
     found: JsonObject = await search(served, state, request, SearchBody(query=options.q, **values))
     return found
-
-
-@router.post("/{name}/rerank", responses=sends(Ranking))
-async def rerank(served: ServedHere, state: ThisServer, request: Request, body: StoredRerankBody) -> JsonObject:
-    """Rank stored documents, the candidates of another engine, by key."""
-    if len(body.keys) > state.limits.texts:
-        raise HttpProblem(422, f"at most {state.limits.texts} candidates are allowed in a request here")
-
-    def work(view: State, task: Task) -> JsonObject:
-        query = as_query(body.query, state.limits)
-        options = body.resolved(state.limits, task)
-        ranking = count_work(state, view.searcher.rerank(query, body.keys, body.k, body.scores, options))
-        return ranking.to_dict()
-
-    return await answered(state, served, request, work, body.budget)

@@ -95,7 +95,7 @@ class ServedState(ReadState):
         """Load the data of searches by the collection's ranking."""
         for text in self._some_text():
             try:
-                self.searcher.search(text, SearchOptions(k=1))
+                self.searcher.answer(text, SearchOptions(k=1))
             except NoKnownWords:
                 continue
             return

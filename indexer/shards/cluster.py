@@ -15,8 +15,9 @@ from moverank.indexer.face import Face
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.creation import TRAINED, check_choices
 from moverank.indexer.indexing.removal import DocumentsToRemove, check_unchanged
-from moverank.indexer.operations.operation import Found, Operated, Operation
-from moverank.indexer.options import Progress, Where, silent
+from moverank.indexer.operations.operation import Found, Operation, Work
+from moverank.indexer.options import Progress, SearchOptions, Where, silent
+from moverank.indexer.queries import QueryText, StoredKey
 from moverank.indexer.reading.inputs.vectors_by_key import KeyedVectors, VectorsByKey
 from moverank.indexer.scope import Scope
 from moverank.indexer.search.differences import Facts
@@ -30,6 +31,7 @@ from moverank.indexer.shards.messages import ShardState
 from moverank.indexer.shards.shard_contents import described, known, listed, no_common_words
 from moverank.indexer.store import Entry, StoredSource
 from moverank.rerank.distance.ground_cost import NearWord
+from moverank.rerank.ranking import Ranking
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.languages import AUTO_LANGUAGE
 from moverank.rerank.words.tokenizer import StopWords
@@ -37,7 +39,7 @@ from moverank.rerank.words.tokenizer import StopWords
 _Answer = TypeVar("_Answer")
 
 
-class Cluster(Face, Operated):
+class Cluster(Face):
     """An open collection in shards; close it, or use it in a `with` block. Get one by `create` or `open`.
 
     Each shard is a collection that one process holds, on its own machine. A search answers as one collection with all
@@ -49,11 +51,14 @@ class Cluster(Face, Operated):
         self.shards = RayShards(file)
         self._coordinator = Coordinator(self.shards, self._reload, wait)
         self.searcher = ClusterSearcher(self._coordinator, self)
-        self._run, self._run_many = self._searched, lambda work, _options: work(self)
+        self._run = self._searched
 
-    def run(self, operation: Operation[Found]) -> Found:
+    def run(self, operation: Operation[Found], *, progress: Progress = silent) -> Found:
         """Return the answer to an operation, by the shards."""
-        return operation.run(self)
+        return operation.run(self, Work(progress))
+
+    def _answer_many(self, requests: Iterable[QueryText | StoredKey], options: SearchOptions) -> Iterator[Ranking]:
+        return self.searcher.answer_many(requests, options)
 
     @property
     def embedding(self) -> Embedding:

@@ -13,11 +13,10 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.arguments import items
+from moverank.indexer.documents import GIVEN
 from moverank.indexer.errors import UnknownKey, UsageError
-from moverank.indexer.given_vectors import GIVEN
 from moverank.indexer.options import KeepOrder, Progress, SearchOptions
-from moverank.indexer.ranked_texts import QueryText, StoredKey
+from moverank.indexer.queries import QueryText, StoredKey
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, resolve
 from moverank.indexer.reranking.text_pairs import deduplicated_texts, pairs_of_texts
 from moverank.indexer.reranking.whole_corpus import Counted, WholeCorpus
@@ -224,30 +223,17 @@ class ClusterSearcher:
         ranking = self._ranking_of(options)
         return needed_tables(ranking, joined_scorer(options, ranking, self._coordinator.settings()))
 
-    def search(self, text: QueryText, options: SearchOptions) -> Ranking:
-        """Find the documents nearest to a text or a record.
+    def answer(self, request: QueryText | StoredKey, options: SearchOptions) -> Ranking:
+        """Find the documents nearest to a text, a record, or a stored document, which is excluded. Raises UnknownKey.
 
         `Ranking.missing_shards` names the shards that did not answer; the ranking is then not certified.
         """
-        return grouped(partial(self._answer, text), options, self._coordinator.fields)
+        return grouped(partial(self._answer, request), options, self._coordinator.fields)
 
-    def similar(self, key: str, options: SearchOptions) -> Ranking:
-        """Find the documents nearest to a stored one, which is excluded. Raises UnknownKey."""
-        return grouped(partial(self._answer, StoredKey(key)), options, self._coordinator.fields)
-
-    def search_many(self, texts: Iterable[QueryText], options: SearchOptions) -> Iterator[Ranking]:
-        """Find the documents nearest to each of many texts or records, in order."""
-        return self._many(self.search, items("queries", texts), options)
-
-    def similar_many(self, keys: Iterable[str], options: SearchOptions) -> Iterator[Ranking]:
-        """Find the documents nearest to each of many stored ones, in order."""
-        return self._many(self.similar, items("keys", keys), options)
-
-    def _many(
-        self, search: Callable[[Any, SearchOptions], Ranking], queries: Iterable[Any], options: SearchOptions
-    ) -> Iterator[Ranking]:
+    def answer_many(self, requests: Iterable[QueryText | StoredKey], options: SearchOptions) -> Iterator[Ranking]:
+        """Find the documents nearest to each of many queries, in order."""
         with ThreadPoolExecutor(_AT_A_TIME) as pool:
-            yield from pool.map(lambda query: ranking_or_problem(search, query, options), queries)
+            yield from pool.map(lambda request: ranking_or_problem(self.answer, request, options), requests)
 
     def explain(self, request: QueryText | StoredKey, key: str, options: SearchOptions) -> Explanation:
         """Return the exact distance of a query from the document `key`, and its flows."""

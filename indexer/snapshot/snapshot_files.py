@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.documents import GIVEN
 from moverank.indexer.errors import DamagedFile
 from moverank.indexer.files.arrays import are_starts, is_increasing, is_within, map_array
 from moverank.indexer.files.checksums import check_data, check_names, checksum
-from moverank.indexer.given_vectors import GIVEN
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.content_sample import DIGEST_BYTES, ContentSample
 from moverank.indexer.snapshot.content_sample import SAMPLE as SIZE

@@ -17,7 +17,7 @@ from moverank.indexer.documents import Event
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters import FewDocuments, alternatives, matching_ids
 from moverank.indexer.options import Where
-from moverank.indexer.ranked_texts import QueryText
+from moverank.indexer.queries import QueryText
 from moverank.indexer.ranking_spec import RankingSpec, Weights
 from moverank.indexer.search.counted_query import TextCounter, part_counts
 from moverank.indexer.search.query import QueryWords

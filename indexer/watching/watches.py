@@ -10,7 +10,7 @@ from moverank.indexer.documents import Document, content_fault, key_fault, text_
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters import alternatives, field_tests
 from moverank.indexer.options import Where
-from moverank.indexer.ranked_texts import QueryText, query_document
+from moverank.indexer.queries import QueryText, query_document
 from moverank.indexer.ranking_spec import RankingSpec, distance_of, parse_ranking, resolve
 from moverank.indexer.reading.formats.threads import record_of, stored_document
 from moverank.indexer.store import Reader, StoredWatch

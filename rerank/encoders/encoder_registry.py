@@ -13,7 +13,7 @@ ENCODERS: Mapping[str, str] = MappingProxyType(
     {"centroid": "Centroid", "fisher": "Fisher", "lsi": "Lsi", "lda": "Lda", "msda": "Msda", "ccg": "Ccg"}
 )
 """The class of each encoder by its name on the command line, which is also the name of its module."""
-PLUG_INS = PlugIns[Encoder]("encoder", ("fit", "encode", "state", "restore"), EncoderError)
+PLUG_INS = PlugIns[Encoder]("encoder", ("fit", "encode", "state", "restore"), EncoderError, ("options",))
 """The encoders of other packages."""
 
 

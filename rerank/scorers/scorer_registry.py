@@ -19,7 +19,7 @@ SCORERS: Mapping[str, type[Scorer]] = MappingProxyType({scorer.name: scorer for 
 """The scorer classes by their names on the command line."""
 
 
-PLUG_INS = PlugIns[Scorer]("scorer", ("fit", "score"), ScorerError, ("ascending", "needs_vectors"))
+PLUG_INS = PlugIns[Scorer]("scorer", ("fit", "score"), ScorerError, ("options", "ascending", "needs_vectors"))
 """The scorers of other packages."""
 
 

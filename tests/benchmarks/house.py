@@ -83,7 +83,7 @@ class Trace:
 def frames_between(frame: FrameType) -> int | None:
     """Return the number of frames of moverank from `Collection.search` to this one, both left out."""
     count, each = 0, frame.f_back
-    while each is not None and each.f_code.co_qualname != "Face.search":
+    while each is not None and each.f_code.co_qualname != "Operated.search":
         count += each.f_globals.get("__name__", "").startswith("moverank.")
         each = each.f_back
     return None if each is None else count

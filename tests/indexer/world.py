@@ -20,7 +20,7 @@ from scipy.spatial.distance import cdist
 from moverank import Collection, Document, Part, Settings
 from moverank.indexer.documents import Metadata
 from moverank.indexer.indexing.word_counts import EncodedCounts, WordCounter
-from moverank.indexer.ranked_texts import QueryText
+from moverank.indexer.queries import QueryText
 from moverank.indexer.search.counted_query import RankedCounts, TextCounter
 from moverank.indexer.store import Writer
 from moverank.rerank.ranking import Ranking

@@ -16,7 +16,7 @@ from moverank.indexer.formatters.document_lines import explanation_words
 from moverank.indexer.formatters.flow_diagram import STEPS, cost_limits, cost_step, flow_diagram
 from moverank.indexer.formatters.marking import marked
 from moverank.indexer.formatters.sentences import BETTER, exclusion, shares
-from moverank.indexer.ranked_texts import StoredKey
+from moverank.indexer.queries import StoredKey
 from moverank.indexer.ranking_spec import resolve
 from moverank.indexer.search.occurrences import highlights_between
 from moverank.indexer.server.pages.rendering import PageValues, error_page, page_about

@@ -19,6 +19,7 @@ from moverank.indexer.formatters.document_lines import ranking_words
 from moverank.indexer.formatters.marking import Segments, is_same, marked, note, of_part, words_of
 from moverank.indexer.formatters.sentences import BETTER, Share, legend, ranking_value, shares, verdict, work_done
 from moverank.indexer.options import SHOWN
+from moverank.indexer.queries import StoredKey
 from moverank.indexer.server.pages.rendering import PageValues, Work, error_page, page_about, rendered
 from moverank.indexer.server.pages.typed_form import TypedForm, posted_form
 from moverank.indexer.server.problems import HttpProblem
@@ -231,8 +232,7 @@ def search_of_form(state: ServerState, form: TypedForm) -> Work:
 
     def work(view: State, task: Task) -> PageValues:
         query, resolved = typed_query(form, view), replace(options.resolved(state.limits, task), highlight=SHOWN)
-        searcher = view.searcher
-        ranking = searcher.similar(similar, resolved) if similar else searcher.search(query, resolved)
+        ranking = view.searcher.answer(StoredKey(similar) if similar else query, resolved)
         title = cut_title(query.title or query.key)
         return shown_ranking(count_work(state, ranking)) | {"query_title": title}
 

@@ -1,62 +1,29 @@
-"""An operation of another package: its endpoint, its OpenAPI and its call by the client are made of its record."""
+"""An operation of an installed package: its command, its endpoint with OpenAPI, and its call are made of its record."""
 
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 pytest.importorskip("fastapi", reason="the extra `server` is not installed")
 pytest.importorskip("uvicorn", reason="the extra `server` is not installed")
 
 from moverank import Collection, Document, UnknownKey
-from moverank.indexer.operations.operation import NO_LIMITS, OperatedState, Operation, WorkLimits
-from moverank.indexer.option import Option
-from moverank.indexer.ranked_texts import QueryText, SomeTexts, query_document
-from moverank.indexer.server import operations_api
+from moverank.cli import app
+from moverank.indexer.errors import PlugInError
+from moverank.indexer.operations.known import other_operation
 from moverank.indexer.server.client import RemoteCollection
 from moverank.indexer.shards.cluster import Cluster
-from moverank.rerank.answer import OPTIONAL, Answer
 from moverank.rerank.errors import NoKnownWords
+from tests.indexer.operations.shout import Shout, Shouted
 from tests.indexer.server.pages_world import PagesServer, pages_server
 from tests.indexer.shards.conftest import created, keep_local
 from tests.indexer.world import CollectionFactory, document
-
-
-@dataclass(frozen=True, slots=True)
-class Shouted(Answer):
-    """Texts in capitals."""
-
-    texts: tuple[str, ...]
-    """The texts, each with its signs."""
-    documents: Annotated[tuple[str, ...], OPTIONAL] = ()
-    """The titles of stored documents; empty without keys."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shout(Operation[Shouted]):
-    """Repeat texts, and titles of documents, in capitals."""
-
-    NAME: ClassVar = "shout"
-    ANSWER: ClassVar = Shouted
-
-    text: Annotated[QueryText, Option("The first text.", noun="the text")]
-    more: Annotated[SomeTexts, Option("Further texts.", noun="text")] = ()
-    keys: Annotated[tuple[str, ...], Option("The keys of documents.", noun="text")] = ()
-    signs: Annotated[int, Option("How many signs follow each text.", least=1, most=5)] = 1
-    quiet: Annotated[float | None, Option("How quiet it is.", "not at all", above=0, key="hush")] = None
-
-    def run(self, state: OperatedState, limits: WorkLimits = NO_LIMITS) -> Shouted:  # noqa: ARG002 - it needs none
-        """Return the texts in capitals."""
-        if self.quiet is not None:
-            raise NoKnownWords(f"as quiet as {self.quiet:g}")
-        with state.contents() as contents:
-            titles = tuple(contents.describe(key).document.title.upper() for key in self.keys)
-        more = [self.more] if isinstance(self.more, str | Document) else self.more
-        texts = (query_document(one).parts[0].text.upper() for one in (self.text, *more))
-        return Shouted(tuple(text + "!" * self.signs for text in texts), titles)
+from tests.rerank.encoders.packages import write_installed
 
 
 @dataclass(frozen=True)
@@ -69,11 +36,13 @@ class Faces:
 
 
 @pytest.fixture(scope="module")
-def faces(factory: CollectionFactory) -> Iterator[Faces]:
+def faces(factory: CollectionFactory, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faces]:
+    directory = tmp_path_factory.mktemp("installed")
     with ExitStack() as opened:
         patch = opened.enter_context(pytest.MonkeyPatch.context())
         keep_local(patch)
-        patch.setattr(operations_api, "router", operations_api.operations_router((Shout,)))
+        write_installed(directory, "moverank_shout", {"shout": "tests.indexer.operations.shout:Shout"}, "operations")
+        patch.syspath_prepend(directory)
         collection, shards = opened.enter_context(factory.empty()), opened.enter_context(created(factory))
         for each in (collection, shards):
             each.index([Document("k", "Dog", document("k", "ant bee cat").parts), document("l", "ant cat")])
@@ -128,3 +97,42 @@ def test_its_openapi_is_made_of_its_docstrings(faces: Faces) -> None:
 def test_it_is_no_other_argument() -> None:
     with pytest.raises(TypeError, match="loud"):
         Shout(text="ant", loud=True)  # type: ignore[call-arg]
+
+
+def _run(*arguments: object) -> str:
+    """Return what the program prints; the app is built anew, with the commands of installed packages."""
+    answer = CliRunner().invoke(app, [*map(str, arguments)])
+    assert answer.exit_code == 0, answer.output
+    return answer.output
+
+
+def test_its_command_is_made_of_its_record(faces: Faces) -> None:
+    assert "Repeat texts, and titles of documents, in capitals." in _run("--help")
+    shown = " ".join(_run("shout", "--help").split())
+    for each in ("TEXT", "--signs", "How many signs follow each text.", "1<=x<=5", "--more", "--keys", "--quiet"):
+        assert each in shown, each
+    assert "not at all" in shown
+    given = ("shout", "ant", "--more", "bee", "--keys", "k", "--signs", 2)
+    for place in ("-i", faces.collection.path), ("-i", faces.shards.path), ("--server", faces.server.url):
+        assert json.loads(_run(*given, *place, "--json")) == {"texts": ["ANT!!", "BEE!!"], "documents": ["DOG"]}
+        assert _run(*given, *place) == "texts:\n  ANT!!\n  BEE!!\ndocuments:\n  DOG\n"
+    failed = CliRunner().invoke(app, ["shout", "ant", "--quiet", "0.5", "-i", str(faces.collection.path)])
+    assert isinstance(failed.exception, NoKnownWords)
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ("tests.indexer.operations.shout:Shouted", "no class with the method run"),
+        ("tests.indexer.operations.shout:Missing", "cannot be loaded"),
+        ("moverank.indexer.operations.search:Similar", "has another name, 'similar'"),
+    ],
+)
+def test_an_unusable_one_names_its_package(
+    value: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(write_installed(tmp_path, "broken", {"bark": value}, "operations"))
+    with pytest.raises(PlugInError, match=sentence):
+        other_operation("bark")
+    assert "Unusable: the operation 'bark' of the package broken 1.0" in " ".join(_run("--help").split())
+    assert isinstance(CliRunner().invoke(app, ["bark"]).exception, PlugInError)

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from moverank import Collection, Document, Embedding, Part, Rejection, Reranker, SearchOptions, Settings
 from moverank.indexer.errors import UsageError
-from moverank.indexer.ranked_texts import QueryText, RankedTexts, StoredKey, ranked_texts, whole_texts
+from moverank.indexer.queries import QueryText, StoredKey
+from moverank.indexer.ranked_texts import RankedTexts, ranked_texts, whole_texts
 from moverank.indexer.reading import read_documents, read_threads
 from moverank.indexer.search import locating
 from moverank.indexer.search import occurrences as occurring

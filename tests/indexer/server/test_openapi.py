@@ -84,9 +84,9 @@ def test_limits_are_those_of_the_server(document: Object) -> None:
     assert most("SearchBody", "k") == most("SimilarBody", "k") == LIMITS.k
     assert most("WhyNotBody", "depth") == LIMITS.depth
     assert most("SearchBody", "queries") == LIMITS.batch
-    for schema, field in [("InferenceBody", "texts"), ("InferenceBody", "documents"), ("RerankBody", "documents")]:
-        assert most(schema, field) == most("StoredRerankBody", "keys") == LIMITS.texts
-    assert "maximum" not in repr(document["components"]["schemas"]["StoredRerankBody"])
+    for schema, field in [("InferenceBody", "texts"), ("InferenceBody", "documents"), ("JinaBody", "documents")]:
+        assert most(schema, field) == most("RerankBody", "keys") == LIMITS.texts
+    assert "maximum" not in repr(document["components"]["schemas"]["RerankBody"])
     parameters = {one["name"]: one["schema"] for one in document["paths"][SEARCH]["get"]["parameters"]}
     assert parameters["k"]["maximum"] == LIMITS.k
     options = set(document["components"]["schemas"]["SimilarBody"]["properties"]) - {"key"}

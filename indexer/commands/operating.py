@@ -1,0 +1,72 @@
+"""The commands of other packages' operations, each made of its record."""
+
+from collections.abc import Callable
+from dataclasses import MISSING
+from inspect import Parameter, Signature
+from typing import Annotated, Any, get_args, get_origin
+
+import typer
+
+from moverank.indexer.commands.option_records import option_of, typed
+from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json, Server, opened
+from moverank.indexer.option import DeclaredOption, built, options_of
+
+
+def operation_app(name: str) -> typer.Typer:
+    """Return an app with the command of the operation `name`, which raises PlugInError if the operation is unusable."""
+    from moverank.indexer.errors import PlugInError
+    from moverank.indexer.operations.known import other_operation
+
+    app = typer.Typer()
+    try:
+        kind = other_operation(name)
+    except PlugInError as error:
+        app.command(name, help=f"Unusable: {error}.")(_raising(error))
+        return app
+    options = {name: one for name, one in options_of(kind).items() if one.option.http}
+
+    def command(index: Any, server: Any, *, as_json: bool, **given: Any) -> None:
+        from moverank.indexer.formatters.answer_view import answer_view
+        from moverank.indexer.formatters.progress import Bars
+        from moverank.indexer.formatters.terminal import print_object, print_view
+
+        with opened(index, server) as collection, Bars() as bars:
+            found = collection.run(built(kind, given), progress=bars)
+        if as_json:
+            print_object(found.to_dict())
+        else:
+            print_view(answer_view(found))
+
+    shared = [("index", Index, DEFAULT_INDEX), ("server", Server, None), ("as_json", Json, False)]
+    parameters = [*(_parameter(kind, one) for one in options.values()), *(_named(*one) for one in shared)]
+    _signed(command, parameters)
+    app.command(name, help=kind.__doc__)(command)
+    return app
+
+
+def _raising(error: Exception) -> Callable[[], None]:
+    def command() -> None:
+        raise error
+
+    return command
+
+
+def _signed(command: Callable[..., None], parameters: list[Parameter]) -> None:
+    """Set the parameters that Typer reads, those without a default first."""
+    parameters.sort(key=lambda one: one.default is not Parameter.empty)
+    command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+
+
+def _named(name: str, kind: Any, default: Any) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def _parameter(kind: Any, one: DeclaredOption) -> Parameter:
+    """Return an option as Typer reads it; one without a default is an argument."""
+    value = typed(one.type)
+    if one.default is MISSING:
+        return _named(
+            one.name, Annotated[value, typer.Argument(metavar=one.name.upper(), help=one.option.help)], Parameter.empty
+        )
+    default = one.default or None if list in (get_origin(value), *map(get_origin, get_args(value))) else one.default
+    return _named(one.name, Annotated[value, option_of(kind, one.name)], default)

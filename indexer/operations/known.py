@@ -1,0 +1,36 @@
+"""The operations that there are: those of this package, and those of others, found by their entry points."""
+
+from dataclasses import is_dataclass
+from typing import Any
+
+from moverank.indexer.errors import PlugInError
+from moverank.indexer.operations.operation import Operation
+from moverank.rerank.answer import Answer
+from moverank.rerank.plug_ins import PlugIns
+
+PLUG_INS = PlugIns[Operation[Any]](
+    "operation", ("run",), PlugInError, ("NAME", "ANSWER"), named="NAME", contract="the manual's page `plugins`"
+)
+
+
+def own_operations() -> tuple[type[Operation[Any]], ...]:
+    """Return the operations of this package, but for `Search`, which servers have in forms of its own."""
+    from moverank.indexer.operations.compare import Compare, CompareVersions
+    from moverank.indexer.operations.explain import Explain, ExplainExclusion
+    from moverank.indexer.operations.search import Rerank, Similar
+
+    return (Compare, CompareVersions, Similar, Rerank, Explain, ExplainExclusion)
+
+
+def other_operation(name: str) -> type[Operation[Any]]:
+    """Return the operation of that name of another package; PlugInError if it is none."""
+    kind = PLUG_INS.named(name)
+    if kind is None:
+        raise PlugInError(f"no package provides the operation {name!r}")
+    made: Any = kind
+    if not all(issubclass(one, of) and is_dataclass(one) for one, of in ((made, Operation), (made.ANSWER, Answer))):
+        raise PlugInError(
+            f"the operation {name!r}, {kind.__module__}.{kind.__qualname__}, is no dataclass of the type "
+            "moverank.Operation, or its ANSWER none of the type moverank.Answer"
+        )
+    return kind

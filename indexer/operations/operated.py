@@ -1,0 +1,165 @@
+"""The one face of a collection, in one place or in shards, here or behind a server: `run`, and short forms of it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from moverank.indexer.operations.operation import Found, Operation
+from moverank.indexer.options import Progress, SearchOptions, silent
+
+if TYPE_CHECKING:  # a client imports none of them
+    from moverank.indexer.queries import QueryText, Scores, SomeTexts, StoredKey
+    from moverank.rerank.distance.evidence import Evidence
+    from moverank.rerank.distance.explain import Explanation, WhyNot
+    from moverank.rerank.distance.text_changes import TextChanges
+    from moverank.rerank.ranking import Ranking
+
+
+class Operated:
+    """A collection, in one place or in shards, here or behind a server: it runs operations, and has short forms.
+
+    Those of searches take a `SearchOptions`, or its fields as keywords: `search("late train", k=3)`.
+    """
+
+    def run(self, operation: Operation[Found], *, progress: Progress = silent) -> Found:
+        """Return the answer to an operation; `progress` is called during long work in this process."""
+        raise NotImplementedError
+
+    def _answer_many(self, requests: "Iterable[QueryText | StoredKey]", options: SearchOptions) -> "Iterator[Ranking]":
+        raise NotImplementedError
+
+    def prepare(self, options: SearchOptions | None = None, *, progress: Progress = silent, **fields: Any) -> None:
+        """Compute the data of all documents that searches with these options need: distances for mutual proximity.
+
+        Otherwise the first search does so, without `progress`. An interrupted run continues later. A server does it
+        by itself.
+        """
+
+    def search(
+        self,
+        query: "QueryText",
+        options: SearchOptions | None = None,
+        *,
+        vector: Iterable[float] | None = None,
+        **fields: Any,
+    ) -> "Ranking":
+        """Find the documents nearest to a text, or to a `Document`: its title and ranks count as in stored ones.
+
+        Its key does not matter: a stored document with the same content is a hit at distance 0. `vector`: the query's
+        vector for the first stage `given`, instead of the vector of a `Document`; QueryVectorError if candidates are
+        chosen by vectors and it is missing or unusable.
+        """
+        from moverank.indexer.operations.search import Search
+
+        return self.run(Search(query=query, vector=vector, options=SearchOptions.of(options, fields)))
+
+    def search_many(
+        self, queries: "Iterable[QueryText]", options: SearchOptions | None = None, **fields: Any
+    ) -> "Iterator[Ranking]":
+        """Find the documents nearest to each of many texts or `Document`s, in order, faster than one by one.
+
+        A query without any known word has no hits; `Ranking.problem` gives the reason.
+        """
+        from moverank.indexer.arguments import items
+
+        return self._answer_many(items("queries", queries), SearchOptions.of(options, fields))
+
+    def similar_many(
+        self, keys: Iterable[str], options: SearchOptions | None = None, **fields: Any
+    ) -> "Iterator[Ranking]":
+        """Find the documents nearest to each of many stored ones; see `search_many`."""
+        from moverank.indexer.arguments import items
+        from moverank.indexer.queries import StoredKey
+
+        return self._answer_many(map(StoredKey, items("keys", keys)), SearchOptions.of(options, fields))
+
+    def rerank(
+        self,
+        query: "QueryText",
+        keys: Sequence[str],
+        k: int | None = None,
+        scores: "Scores | None" = None,
+        rank: str | None = None,
+        gamma: float | None = None,
+        *,
+        full: bool = False,
+        highlight: bool = False,
+        passage: int | None = None,
+    ) -> "Ranking":
+        """Rank stored documents, the candidates of another engine, by their stored words: no text is read.
+
+        All candidates are returned, as by `Reranker.rank`, which has the same options; with `full`, their whole texts
+        are read and returned, too. `highlight` and `passage` read the texts of the first `k`. A key that the collection
+        lacks comes last, as `wordless`; UnknownKey if it lacks all keys.
+        """
+        from moverank.indexer.operations.search import Rerank
+
+        shown = {"full": full, "highlight": highlight, "passage": passage}
+        return self.run(Rerank(query=query, keys=keys, k=k, scores=scores, rank=rank, gamma=gamma, **shown))  # type: ignore[arg-type]
+
+    def similar(self, key: str, options: SearchOptions | None = None, **fields: Any) -> "Ranking":
+        """Find the documents nearest to a stored one, which is excluded. Raises UnknownKey."""
+        from moverank.indexer.operations.search import Similar
+
+        return self.run(Similar(key=key, options=SearchOptions.of(options, fields)))
+
+    def explain(
+        self,
+        query: "QueryText | None" = None,
+        key: str = "",
+        *,
+        similar: str | None = None,
+        vector: Iterable[float] | None = None,
+        gamma: float | None = None,
+        rank: str | None = None,
+    ) -> "Explanation":
+        """Return the exact distance of a text or record, `query`, from the document `key`, and its flows.
+
+        `similar`: instead of a `query`, the key of a stored document that is compared with the document `key`.
+        `gamma`: sensitivity to rank, and `rank`: the ranking whose terms are explained; by default the collection's.
+        `vector` as in `search`. Raises UnknownKey.
+        """
+        from moverank.indexer.operations.explain import Explain
+
+        return self.run(Explain(query=query, key=key, similar=similar, vector=vector, gamma=gamma, rank=rank))
+
+    def why_not(
+        self,
+        query: "QueryText | None" = None,
+        key: str = "",
+        options: SearchOptions | None = None,
+        *,
+        similar: str | None = None,
+        vector: Iterable[float] | None = None,
+        **fields: Any,
+    ) -> "WhyNot":
+        """Return the stage at which a search for `query` excludes the document `key`, with its bounds and distance.
+
+        `options` and `vector` are the search's; `similar` as in `explain`. Raises UnknownKey.
+        """
+        from moverank.indexer.operations.explain import ExplainExclusion
+
+        chosen = SearchOptions.of(options, fields)
+        return self.run(ExplainExclusion(query=query, key=key, options=chosen, similar=similar, vector=vector)).why_not
+
+    def compare(
+        self,
+        claim: "QueryText",
+        keys: Iterable[str] = (),
+        tau: float | None = None,
+        *,
+        sources: "SomeTexts" = (),
+    ) -> "Evidence":
+        """Return what `sources` and stored documents cover of a claim, a text or a `Document`; see `Reranker.evidence`.
+
+        Each source, a text or a `Document`, has its index as the key. Raises UnknownKey for a key without a document,
+        UsageError for one that two have.
+        """
+        from moverank.indexer.operations.compare import Compare
+
+        return self.run(Compare(claim=claim, sources=sources, keys=keys, tau=tau))
+
+    def changes(self, old: "QueryText", new: "QueryText", tau: float | None = None) -> "TextChanges":
+        """Return the changes between two versions, texts or a `Document` each; see `Reranker.changes`."""
+        from moverank.indexer.operations.compare import CompareVersions
+
+        return self.run(CompareVersions(old=old, new=new, tau=tau))
