@@ -12,9 +12,9 @@ from hashlib import blake2b
 from itertools import islice
 from math import isfinite
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from moverank.rerank.answer import Answer
+from moverank.rerank.answer import OPTIONAL, Answer, Key
 
 Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
 Metadata = Mapping[str, Value]
@@ -60,14 +60,16 @@ class Origin(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A text and its rank within the document: 0 is the top, a thread's opening post.
+class Part(Answer):
+    """A part of a document, such as a post of a thread.
 
     The rank determines the weight of the part's words (Trapp et al. 2017, eq. 3).
     """
 
     text: str
+    """The text."""
     rank: int = 0
+    """0 for the opening post, then by votes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,49 @@ class Rejection:
     def __str__(self) -> str:
         """Return the message in the format of compiler messages: file, line, reason."""
         return f"{self.source}:{self.line}: {self.reason}" if self.line else f"{self.source}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedQuery(Answer):
+    """The query of a watch: of a document, what its words depend on."""
+
+    title: str
+    """The title, empty if there is none."""
+    parts: tuple[Part, ...]
+    """The texts."""
+    title_counts: Annotated[bool, OPTIONAL] = True
+    """False: the title is only shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch(Answer):
+    """A stored query: documents that are added or changed later, within its distance, yield events."""
+
+    KEYS = ("name", "asked", "ranking", "within", "where", "revision")
+
+    name: str
+    """The name."""
+    query: Document
+    """The query; its key is empty."""
+    ranking: str
+    """The distance, with its gamma and weights, which stay when the collection's settings change."""
+    within: float
+    """The largest distance of an event."""
+    where: list[str] | dict[str, Any]
+    """The filter; empty: all documents pass."""
+    revision: int
+    """The revision of the collection when the watch was added."""
+
+    @property
+    def asked(self) -> Annotated[WatchedQuery, Key("query")]:
+        """Return the query."""
+        return WatchedQuery(self.query.title, self.query.parts, self.query.title_counts)
+
+
+def watched_document(query: Mapping[str, Any]) -> Document:
+    """Return the query of a watch, whose JSON object is `query`; other keys do not matter."""
+    own = WatchedQuery.from_dict(query)
+    return Document("", own.title, own.parts, title_counts=own.title_counts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from typing import (
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from moverank.indexer.documents import Event
+from moverank.indexer.documents import Event, Part, Watch
 from moverank.indexer.operations.explain import Excluded
 from moverank.indexer.store import Entry
 from moverank.rerank.answer import Answer, Number, bare, declared, is_object, members
@@ -198,16 +198,6 @@ class DocumentsObject(TypedDict):
 
 
 @_described
-class PartObject(TypedDict):
-    """A part of a document, such as a post of a thread."""
-
-    text: str
-    """The text."""
-    rank: int
-    """0 for the opening post, then by votes."""
-
-
-@_described
 class DocumentObject(TypedDict):
     """A whole document."""
 
@@ -223,7 +213,7 @@ class DocumentObject(TypedDict):
     """The words of the title do not count."""
     vector: NotRequired[list[float]]
     """The given vector."""
-    parts: list[PartObject]
+    parts: list[object_of(Part)]  # type: ignore[valid-type]
     """The texts, first the opening post."""
     words: int
     """The number of different words."""
@@ -238,38 +228,10 @@ class DocumentObject(TypedDict):
 
 
 @_described
-class WatchedQueryObject(TypedDict):
-    """The query of a watch."""
-
-    title: str
-    """The title, empty if there is none."""
-    parts: list[PartObject]
-    """The texts."""
-
-
-@_described
-class WatchObject(TypedDict):
-    """A stored query: documents that are added or changed later, within its distance, yield events."""
-
-    name: str
-    """The name."""
-    query: WatchedQueryObject
-    """The query."""
-    ranking: str
-    """The distance, with its gamma and weights."""
-    within: float
-    """The largest distance of an event."""
-    where: list[str] | dict[str, Any]
-    """The filter; empty: all documents pass."""
-    revision: int
-    """The revision of the collection when the watch was added."""
-
-
-@_described
 class WatchesObject(TypedDict):
     """The watches of a collection."""
 
-    watches: list[WatchObject]
+    watches: list[object_of(Watch)]  # type: ignore[valid-type]
     """Some of them, by name."""
     total: int
     """The number of all watches."""

@@ -12,7 +12,7 @@ from struct import unpack
 from typing import Any, ClassVar, NamedTuple
 
 from moverank.indexer.arguments import LARGEST
-from moverank.indexer.documents import Event, NamedSource, Origin, counted_texts, text_fault
+from moverank.indexer.documents import Event, NamedSource, Origin, Watch, counted_texts, text_fault, watched_document
 from moverank.indexer.store.rows import DamagedDocument, Rows, Values
 from moverank.rerank.answer import Answer
 
@@ -134,20 +134,6 @@ class StoredWord(NamedTuple):
     word: str
     frequency: int
     row: int
-
-
-class StoredWatch(NamedTuple):
-    """A watch: its `query` as a record of `export`, its `ranking`, and the conditions of its filter as JSON.
-
-    `revision` is the collection's when the watch was added.
-    """
-
-    name: str
-    query: Any
-    ranking: str
-    within: float
-    conditions: Any
-    revision: int
 
 
 class FieldTest(NamedTuple):
@@ -519,11 +505,11 @@ class Reader:
 
     # Watches and their events.
 
-    def watches(self, first: int = 0, limit: int = LARGEST) -> list[StoredWatch]:
+    def watches(self, first: int = 0, limit: int = LARGEST) -> list[Watch]:
         """Return the watches by name from the one at `first` on, at most `limit`."""
         columns = f"name, {self.rows.json('query')}, ranking, within, {self.rows.json('conditions')}, revision"
         return [
-            StoredWatch(name, json_value(query), ranking, within, json_value(conditions), revision)
+            Watch(name, watched_document(json_value(query)), ranking, within, json_value(conditions), revision)
             for name, query, ranking, within, conditions, revision in self.rows.all(
                 f"SELECT {columns} FROM watches ORDER BY name LIMIT :limit OFFSET :first",
                 first=first,

@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.documents import Event
+from moverank.indexer.documents import Event, Watch
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters import FewDocuments, alternatives, matching_ids
 from moverank.indexer.options import Where
@@ -25,8 +25,8 @@ from moverank.indexer.search.query_parser import without_words
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.encoder_fit import KnownWords, known_words, stored_frequencies
 from moverank.indexer.snapshot.segment import Terms, keep_words
-from moverank.indexer.store import Reader, StoredWatch, Writer
-from moverank.indexer.watching.watches import Watch, checked_watch
+from moverank.indexer.store import Reader, Writer
+from moverank.indexer.watching.watches import checked_watch, watch_spec
 from moverank.indexer.word_factors import WordFactors, check_weights
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import Frequencies, PartCounts, weigh
@@ -83,7 +83,7 @@ class WatchPool:
 
     @classmethod
     def current(
-        cls, before: "WatchPool | None", stored: Sequence[StoredWatch], settings: Settings, embedding: Embedding
+        cls, before: "WatchPool | None", stored: Sequence[Watch], settings: Settings, embedding: Embedding
     ) -> "WatchPool":
         """Return the pool `before` if it still fits, else a new one; `settings` and `embedding` are the collection's.
 
@@ -92,10 +92,10 @@ class WatchPool:
         made_for = (list(stored), settings.tokens_digest(), embedding.fingerprint)
         if before is not None and before.made_for == made_for:
             return before
-        watches = sorted(map(Watch.of, stored), key=_comparison)
+        watches = sorted(stored, key=_comparison)
         for watch in watches:
             try:
-                check_weights(watch.spec.weights, embedding)
+                check_weights(watch_spec(watch.ranking).weights, embedding)
             except UsageError as error:
                 raise UsageError(f"the watch {watch.name!r} has to be removed or added again: {error}") from error
         return cls._counted(watches, settings, embedding, made_for)
@@ -128,7 +128,8 @@ class WatchPool:
 
 def _comparison(watch: Watch) -> tuple[Distance, float, Weights]:
     """Return the distance of a watch, and what its bags are weighted by."""
-    return watch.spec.distances[0].distance, watch.spec.gamma, watch.spec.weights
+    spec = watch_spec(watch.ranking)
+    return spec.distances[0].distance, spec.gamma, spec.weights
 
 
 def add_watch(
@@ -165,7 +166,7 @@ def add_watch(
     if (size := writer.watch_size()) > _MOST_CHARACTERS:  # the transaction is not committed
         most = f"at most {_MOST_CHARACTERS:,} characters together, as JSON: with this one they would have {size:,}"
         raise UsageError(f"the watches of a collection have {most}; shorten its query or filter, or remove others")
-    return Watch.of(watch)
+    return watch
 
 
 class Matcher:
@@ -206,7 +207,7 @@ class _Run:
         self._reader, self._embedding = reader, embedding
         self._title_weight = float(settings.title_weight)
         self._pool = pool
-        if any(watch.spec.weights == "tfidf" for watch in pool.watches):
+        if any(watch_spec(watch.ranking).weights == "tfidf" for watch in pool.watches):
             stored = {word.word: word.id for word in reader.words(pool.counted.words.texts)}
             self._pool = pool.with_ids([stored.get(word, 0) for word in pool.counted.words.texts])
         frequencies: Callable[[], Frequencies] = cache(lambda: stored_frequencies(reader))
