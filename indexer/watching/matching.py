@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.documents import Event, Watch
 from moverank.indexer.errors import UsageError
-from moverank.indexer.filters import FewDocuments, alternatives, matching_ids
+from moverank.indexer.filters import document_test, filtered_documents
 from moverank.indexer.options import Where
 from moverank.indexer.ranked_texts import QueryText
 from moverank.indexer.ranking_spec import RankingSpec, Weights
@@ -246,14 +246,10 @@ class _Run:
 
     def _filtered(self, found: Sequence[_Found]) -> Iterator[_Found]:
         """Yield those of `found`, one watch after another, that pass the filters of their watches."""
-        documents = FewDocuments.read(self._reader, {one.id for one in found if one.watch.where})
-        for _, group in groupby(found, lambda one: one.watch.name):
-            some = list(group)
-            if where := some[0].watch.where:
-                fields = {condition.field for conditions in alternatives(where) for condition in conditions}
-                passing = set(matching_ids(documents.only([one.id for one in some]), where, fields).tolist())
-                some = [one for one in some if one.id in passing]
-            yield from some
+        documents = filtered_documents(self._reader, {one.id for one in found if one.watch.where})
+        for where, group in groupby(found, lambda one: one.watch.where):
+            passes = document_test(where)
+            yield from (one for one in group if not where or passes(documents[one.id]))
 
 
 class _Documents:
