@@ -15,7 +15,6 @@ from moverank.indexer.server import documents_api, operations_api, rerank_api, s
 from moverank.indexer.server.ending import Ending
 from moverank.indexer.server.guard import Access, Guard
 from moverank.indexer.server.openapi_document import DescribedApp
-from moverank.indexer.server.pages.problem_page import ProblemPages
 from moverank.indexer.server.pages.router import pages_router
 from moverank.indexer.server.problems import add_handlers
 from moverank.indexer.server.state import ServerState
@@ -54,7 +53,7 @@ def application(state: ServerState, access: Access, root_path: str = "") -> ASGI
     app.include_router(pages_router())
     add_handlers(app)
     _watch(state)
-    guarded = ProblemPages(Guard(app, access, state.limits, state.metrics))
+    guarded = Guard(app, access, state.limits, state.metrics)
     return _BelowPrefix(guarded, root_path) if root_path else guarded
 
 
