@@ -25,12 +25,11 @@ from moverank.indexer.files.location import is_cluster
 from moverank.indexer.indexing.collection_vectors import open_collection
 from moverank.indexer.server.application import application, prefix_of
 from moverank.indexer.server.connections import MAX_HEAD, Connection, Loop
-from moverank.indexer.server.ending import GRACE, Ending
+from moverank.indexer.server.ending import GRACE, Ending, end_with_parent
 from moverank.indexer.server.guard import WITHOUT_TOKEN, Access, allowed_hosts, checked_origin
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.log import LogFormat, start_log
 from moverank.indexer.server.metrics import DIRECTORY, Metrics
-from moverank.indexer.server.parent import end_with_parent
 from moverank.indexer.server.served import Served
 from moverank.indexer.server.served_collection import ServedCollection
 from moverank.indexer.server.served_shards import ServedShards

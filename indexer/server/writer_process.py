@@ -20,10 +20,9 @@ from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import CollectionError, UsageError
 from moverank.indexer.opening import Opened
 from moverank.indexer.reading.record_lines import read_records
-from moverank.indexer.server.ending import GRACE
+from moverank.indexer.server.ending import GRACE, end_with_parent
 from moverank.indexer.server.freed_memory import return_freed_memory
 from moverank.indexer.server.log import LogFormat, log_format, start_log
-from moverank.indexer.server.parent import end_with_parent
 from moverank.indexer.watching.watches import NO_WATCHES
 from moverank.rerank.distance.cell_limit import limit_cells
 from moverank.rerank.errors import OutOfTime, TooLarge
