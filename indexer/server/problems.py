@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request
@@ -60,21 +61,10 @@ _STATUS: Mapping[type[Exception], int] = {
 }
 """The status of each class of errors; the first class that fits counts."""
 
-TITLES: Mapping[int, str] = {
-    400: "bad request",
-    401: "unauthorized",
-    403: "forbidden",
-    404: "not found",
-    405: "method not allowed",
-    408: "request timeout",
-    413: "content too large",
-    415: "unsupported media type",
-    421: "misdirected request",
+TITLES: Mapping[int, str] = {one.value: one.phrase.lower() for one in HTTPStatus} | {
+    413: "content too large",  # versions of Python name these otherwise
     422: "unprocessable content",
-    429: "too many requests",
     499: "client closed request",
-    500: "internal server error",
-    503: "service unavailable",
     504: "timeout",
 }
 
