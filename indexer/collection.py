@@ -381,12 +381,13 @@ class Collection(Face, Operated, StoredDocuments):
         process writes.
         """
         from moverank.indexer.watching.matching import add_watch
+        from moverank.indexer.watching.watches import new_watch
 
-        limited, ranking = self.watched_distance(query, within, rank=rank, gamma=gamma)
+        made = new_watch(name, query, *self.watched_distance(query, within, rank=rank, gamma=gamma), where)
         with locked_for_writing(self._store, self.path, self.wait):
             self.refresh()
             with self._store.writing() as writer:
-                return add_watch(writer, self.settings, self.embedding, name, query, limited, ranking, where)
+                return add_watch(writer, self.settings, self.embedding, made)
 
     def watched_distance(
         self, query: QueryText, within: float | str, *, rank: str | None = None, gamma: float | None = None

@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 
 from moverank.indexer.documents import Event, Watch
 from moverank.indexer.errors import UsageError
-from moverank.indexer.filters import document_test, filtered_documents
-from moverank.indexer.options import Where
-from moverank.indexer.ranked_texts import QueryText
-from moverank.indexer.ranking_spec import RankingSpec, Weights
+from moverank.indexer.filters import document_test, field_tests, filtered_documents
+from moverank.indexer.ranking_spec import Weights
 from moverank.indexer.search.counted_query import TextCounter, part_counts
 from moverank.indexer.search.query import QueryWords
 from moverank.indexer.search.query_parser import without_words
@@ -26,7 +24,7 @@ from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.encoder_fit import KnownWords, known_words, stored_frequencies
 from moverank.indexer.snapshot.segment import Terms, keep_words
 from moverank.indexer.store import Reader, Writer
-from moverank.indexer.watching.watches import checked_watch, watch_spec
+from moverank.indexer.watching.watches import watch_spec
 from moverank.indexer.word_factors import WordFactors, check_weights
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import Frequencies, PartCounts, weigh
@@ -132,35 +130,29 @@ def _comparison(watch: Watch) -> tuple[Distance, float, Weights]:
     return spec.distances[0].distance, spec.gamma, spec.weights
 
 
-def add_watch(
-    writer: Writer,
-    settings: Settings,
-    embedding: Embedding,
-    name: str,
-    query: QueryText,
-    within: float,
-    ranking: RankingSpec,
-    where: Where | None,
-) -> Watch:
+def add_watch(writer: Writer, settings: Settings, embedding: Embedding, watch: Watch) -> Watch:
     """Store a watch, or replace the one of its name, and return it; `settings` and `embedding` are the collection's.
 
-    Raises UsageError for an invalid argument, more than 10,000 watches, or 20,000,000 characters of all, and a language
-    that is still to be found, and NoKnownWords for a query without a word that has a vector.
+    Raises UsageError for a field that no document has, weights that the vectors lack, more than 10,000 watches, or
+    20,000,000 characters of all, and a language that is still to be found, and NoKnownWords for a query without a word
+    that has a vector.
     """
     if settings.language == AUTO_LANGUAGE:
         raise UsageError(
             "the language of the collection is found in its first documents: index them before a watch is added"
         )
-    watch = checked_watch(name, query, within, ranking, where, writer, embedding)
+    check_weights(watch_spec(watch.ranking).weights, embedding)
+    field_tests(writer, watch.where)
+    watch = replace(watch, revision=writer.revision())
     if writer.watch_count(watch.name) >= _MOST:
         raise UsageError(f"a collection has at most {_MOST:,} watches: remove one")
     pool = WatchPool.current(None, [watch], settings, embedding)
     if not pool.watches:
-        raise NoKnownWords(without_words(query, has_words=pool.has_words))
+        raise NoKnownWords(without_words(watch.query, has_words=pool.has_words))
     if (words := len(pool.counted.words.texts)) > _MOST_WORDS:
         raise UsageError(
-            f"the watch {name!r} has {words:,} different words: at most {_MOST_WORDS:,} are allowed, since each later "
-            "document is compared with it; shorten its query"
+            f"the watch {watch.name!r} has {words:,} different words: at most {_MOST_WORDS:,} are allowed, since each "
+            "later document is compared with it; shorten its query"
         )
     writer.store_watch(watch)
     if (size := writer.watch_size()) > _MOST_CHARACTERS:  # the transaction is not committed

@@ -7,13 +7,10 @@ from typing import Any
 from moverank.indexer.arguments import finite_number, text
 from moverank.indexer.documents import Document, Watch, content_fault, key_fault, text_fault
 from moverank.indexer.errors import UsageError
-from moverank.indexer.filters import alternatives, field_tests
+from moverank.indexer.filters import alternatives
 from moverank.indexer.options import Where
 from moverank.indexer.ranked_texts import QueryText, query_document
 from moverank.indexer.ranking_spec import RankingSpec, distance_of, parse_ranking, resolve
-from moverank.indexer.store import Reader
-from moverank.indexer.word_factors import check_weights
-from moverank.rerank.words.embedding import Embedding
 
 NO_WATCHES = "shards have no watches of their own: add a watch to the place of each shard"
 """Why a collection in shards refuses a watch."""
@@ -25,28 +22,13 @@ def watch_spec(ranking: str) -> RankingSpec:
     return resolve(None, None, parse_ranking(ranking))
 
 
-def checked_watch(
-    name: str,
-    query: QueryText,
-    within: float,
-    ranking: RankingSpec,
-    where: Where | None,
-    reader: Reader,
-    embedding: Embedding,
-) -> Watch:
-    """Return a new watch; `reader` and `embedding` are the collection's.
-
-    Raises UsageError for an invalid argument, and for a ranking that is no distance.
-    """
+def new_watch(name: str, query: QueryText, within: float, ranking: RankingSpec, where: Where | None) -> Watch:
+    """Return a watch that is to be added; UsageError for an argument that is invalid in any collection."""
     document, name = query_document(query), checked_name(name)
     own = Document("", document.title, document.parts, title_counts=document.title_counts)
     if fault := content_fault(own):
         raise UsageError(f"the watch {name!r} {fault}")
-    check_weights(ranking.weights, embedding)
-    conditions = _conditions(where)
-    field_tests(reader, conditions)  # raises UsageError for a field that no document has
-    limit = finite_number("the largest distance", within)
-    return Watch(name, own, _fixed(ranking), limit, conditions, reader.revision())
+    return Watch(name, own, _fixed(ranking), finite_number("the largest distance", within), _conditions(where), 0)
 
 
 def checked_name(name: str) -> str:
