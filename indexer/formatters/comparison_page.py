@@ -39,12 +39,8 @@ def evidence_page(evidence: "Evidence", claim: Document, sources: Mapping[str, D
     """Return a page with a claim and its sources, by key; what is covered leads to where it is found."""
     sides = evidence_sides(evidence, claim, sources)
     verdict = f"{evidence_verdict(evidence)} What is covered need not be true."
-    return _page(
-        f"Evidence for {claim.key or 'a claim'}",
-        verdict,
-        sides,
-        f"<h2>Sentences</h2>\n{sentence_table(evidence, sides[0])}",
-    )
+    sentences = f"<h2>Sentences</h2>\n{sentence_table(evidence, sides[0])}"
+    return _page(f"Evidence for {claim.key or 'a claim'}", verdict, sides, sentences)
 
 
 def changes_page(changes: "TextChanges", old: Document, new: Document) -> str:

@@ -133,7 +133,7 @@ def _flows(flows: Sequence[Flow]) -> str:
 <summary>Which words moved where</summary>
 <p class="quiet">A band's width is the mass that moves, its colour the distance of the two words:
 {_legend(diagram)}.</p>
-{_svg(diagram)}
+{diagram_svg(diagram)}
 {_table(flows)}
 </details>"""
 
@@ -153,7 +153,7 @@ def explanation_page(explanation: Explanation, query: str, title: str) -> str:
 <p>Word Mover's Distance {explanation.distance:.6f}. A band's width is the mass that moves, its colour the distance
 of the two words: {_legend(diagram)}.{drawn}
 </p>
-{_svg(diagram)}
+{diagram_svg(diagram)}
 {_table(explanation.flows)}"""
     return page_like_servers(f"{title}: distance {explanation.distance:.4f}", content)
 
@@ -163,13 +163,13 @@ def _legend(diagram: Diagram) -> str:
     return ", ".join(f'<b style="color:var(--step{step})">{name}</b> ({costs})' for step, (name, costs) in steps)
 
 
-def _svg(diagram: Diagram) -> str:
+def diagram_svg(diagram: Diagram, label: str = "flows between words", moves: str = "to") -> str:
+    """Return a diagram as SVG, with a `label` for those who do not see it; `moves` is between the words of a flow."""
     height = f"{diagram.height:.0f}"
-    bands = "\n".join(map(_band, diagram.bands))
-    words = "\n".join(
-        [*_words(diagram.sources, "word source", "0", "32%"), *_words(diagram.targets, "word", "69%", "67%")]
-    )
-    return f"""<svg class="diagram" width="100%" height="{height}" role="img" aria-label="flows between words">
+    bands = "\n".join(_band(band, moves) for band in diagram.bands)
+    sides = (diagram.sources, "source", "0", "32%"), (diagram.targets, "target", "69%", "67%")
+    words = "\n".join(line for side in sides for line in _words(*side))
+    return f"""<svg class="diagram" width="100%" height="{height}" role="img" aria-label="{label}">
 <svg x="33%" width="34%" height="{height}" viewBox="0 0 100 {height}" preserveAspectRatio="none">
 {bands}
 </svg>
@@ -177,19 +177,19 @@ def _svg(diagram: Diagram) -> str:
 </svg>"""
 
 
-def _band(band: Band) -> str:
-    flow = band.flow
-    tooltip = escape(f"{flow.source} to {flow.target}: mass {flow.mass:.4f}, cost {flow.cost:.4f}")
-    return f'<path class="band step{band.step}" d="{band.path}"><title>{tooltip}</title></path>'
+def _band(band: Band, moves: str) -> str:
+    flow, ends = band.flow, f'data-source="{band.source}" data-target="{band.target}"'
+    tooltip = escape(f"{flow.source} {moves} {flow.target}: mass {flow.mass:.4f}, cost {flow.cost:.4f}")
+    return f'<path class="band step{band.step}" d="{band.path}" {ends}><title>{tooltip}</title></path>'
 
 
-def _words(words: tuple[Word, ...], kind: str, text: str, bar: str) -> Iterator[str]:
+def _words(words: tuple[Word, ...], side: str, text: str, bar: str) -> Iterator[str]:
     """Yield a label and a bar for each word of one side, with positions in percent; a long word ends with dots."""
-    for word in words:
+    for number, word in enumerate(words):
         shown = escape(word.text)
         yield (
-            f'<foreignObject x="{text}" y="{word.middle - 10:.1f}" width="31%" height="20"><p class="{kind}" '
-            f'dir="auto" title="{shown}: mass {word.mass:.4f}">{shown}</p></foreignObject>'
+            f'<foreignObject x="{text}" y="{word.middle - 10:.1f}" width="31%" height="20"><p class="word {side}" '
+            f'dir="auto" data-{side}="{number}" title="{shown}: mass {word.mass:.4f}">{shown}</p></foreignObject>'
             f'<rect x="{bar}" width="1%" y="{word.top:.1f}" height="{word.height:.1f}"></rect>'
         )
 

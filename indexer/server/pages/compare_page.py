@@ -56,11 +56,8 @@ async def compare_page(request: Request, state: ThisServer) -> HTMLResponse:
                 return _shown(changes_verdict(changes), comparison_columns(changes_sides(changes, *texts)), "")
             evidence = Compare(claim=texts[0], sources=texts[1], tau=tau).run(view)
             sides = evidence_sides(evidence, texts[0], {evidence.sources[0]: texts[1]})
-            return _shown(
-                evidence_verdict(evidence),
-                comparison_columns(sides),
-                sentence_table(evidence, sides[0], "Sentences of the claim"),
-            )
+            sentences = sentence_table(evidence, sides[0], "Sentences of the claim")
+            return _shown(evidence_verdict(evidence), comparison_columns(sides), sentences)
 
         return await page_about(request, served, "compare.html", values, work)
     except (HttpProblem, IndexerError) as error:

@@ -9,6 +9,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from moverank.indexer.errors import IndexerError
+from moverank.indexer.formatters.html_page import diagram_svg
 from moverank.indexer.formatters.marking import note
 from moverank.indexer.server.pages.static_files import static_url
 from moverank.indexer.server.pages.typed_form import TypedForm, url_of
@@ -43,6 +44,7 @@ def _environment(prefix: str) -> Environment:
         "link_to": lambda path: prefix + path,
         "url_of": lambda *place: prefix + url_of(*place),
         "note": note,
+        "diagram_svg": diagram_svg,
         "static_url": lambda name: prefix + static_url(name),
     }
     return environment
