@@ -76,14 +76,14 @@ def _hit(hit: Hit, ranking: Ranking) -> str:
     """Return a hit: title, number, key, label, metadata, text, terms of a sum, and flows that open by a click."""
     measure, value = ranking_value(hit)
     share = f' <span class="quiet">{top_share(hit.percentile)}</span>' if hit.percentile else ""
-    shown = _marked(marked_text(hit))
+    shown = marked_html(marked_text(hit))
     text = f'<p class="snippet" dir="auto">{shown}</p>' if shown else ""
     if hit.text is not None:
         text = f'<div class="post"><p class="text" dir="auto">{shown}</p></div>'
     if hit.passage is not None:
         text += f'<p class="quiet">{passage_note(hit.passage)}</p>'
     return f"""<li><article class="hit">
-<h3 dir="auto">{_marked(marked_title(hit))}</h3>
+<h3 dir="auto">{marked_html(marked_title(hit))}</h3>
 <p class="value"><span class="quiet">{measure}</span> {value:.4f}{share}</p>
 <ul class="facts">{"".join(_facts(hit))}</ul>
 {text}
@@ -116,7 +116,8 @@ def _term_note(one: Share) -> str:
     return f"{one.scale.weight:g} * {one.scale.term}, value {known}"
 
 
-def _marked(pieces: Segments) -> str:
+def marked_html(pieces: Segments) -> str:
+    """Return a text with its marks; a word that is near to one of the query says so."""
     return "".join(_piece(escape(piece), mark) for piece, mark in pieces)
 
 
