@@ -19,7 +19,7 @@ from moverank.indexer.arguments import (
 )
 from moverank.indexer.contents.contents import Contents
 from moverank.indexer.contents.summary import StoredDocuments
-from moverank.indexer.documents import Changes, Document, Event, Rejection
+from moverank.indexer.documents import Changes, Document, Event, Rejection, Watch
 from moverank.indexer.errors import CollectionError, UnknownKey, UsageError
 from moverank.indexer.face import Face, pair_options
 from moverank.indexer.files.location import collection_directory
@@ -53,7 +53,6 @@ if TYPE_CHECKING:  # only the methods that need these import them: every command
     from moverank.indexer.search.pairs import Neighbours
     from moverank.indexer.snapshot.faiss_index import IndexInUse
     from moverank.indexer.watching.matching import Matcher, WatchPool
-    from moverank.indexer.watching.watches import Watch
     from moverank.rerank.ranking import Ranking
     from moverank.rerank.words.detection import Detected
     from moverank.rerank.words.embedding import Embedding
@@ -370,7 +369,7 @@ class Collection(Face, StoredDocuments):
         rank: str | None = None,
         gamma: float | None = None,
         where: Where | None = None,
-    ) -> "Watch":
+    ) -> Watch:
         """Add a watch: each document that is added or changed later, within a distance of a query, yields an event.
 
         Events are the hits of an exact search in the state of their transaction, up to rounding at the limit. A watch
@@ -383,12 +382,13 @@ class Collection(Face, StoredDocuments):
         process writes.
         """
         from moverank.indexer.watching.matching import add_watch
+        from moverank.indexer.watching.watches import new_watch
 
-        limited, ranking = self.watched_distance(query, within, rank=rank, gamma=gamma)
+        made = new_watch(name, query, *self.watched_distance(query, within, rank=rank, gamma=gamma), where)
         with locked_for_writing(self._store, self.path, self.wait):
             self.refresh()
             with self._store.writing() as writer:
-                return add_watch(writer, self.settings, self.embedding, name, query, limited, ranking, where)
+                return add_watch(writer, self.settings, self.embedding, made)
 
     def watched_distance(
         self, query: QueryText, within: float | str, *, rank: str | None = None, gamma: float | None = None
@@ -415,13 +415,11 @@ class Collection(Face, StoredDocuments):
             if not writer.drop_watch(name):
                 raise UnknownKey(f"there is no watch {name!r}")
 
-    def watches(self) -> "list[Watch]":
+    def watches(self) -> list[Watch]:
         """Return all watches, by name."""
-        from moverank.indexer.watching.watches import Watch
-
         self._store.reopen_if_changed(self._states.close)
         with self._store.reading() as reader:
-            return [Watch.of(stored) for stored in reader.watches()]
+            return reader.watches()
 
     def events(self, after: int = 0, limit: int = 1000) -> list[Event]:
         """Return the first events of watches with a number above `after`, at most `limit`, in their order."""

@@ -12,9 +12,9 @@ from hashlib import blake2b
 from itertools import islice
 from math import isfinite
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
 
-from moverank.rerank.answer import Answer
+from moverank.rerank.answer import OPTIONAL, Answer, Key
 
 Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
 Metadata = Mapping[str, Value]
@@ -62,35 +62,61 @@ class Origin(NamedTuple):
     line: int = 0
 
 
+class Located(Answer):
+    """An answer about a document that was read at an `origin`."""
+
+    __slots__ = ()
+
+    origin: Origin | None
+
+    @property
+    def source(self) -> str | None:
+        """Return the path from which it was read; None if that is unknown."""
+        return self.origin and self.origin.source.place
+
+    @property
+    def file(self) -> str | None:
+        """Return the path within the source."""
+        return self.origin and self.origin.file
+
+
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A text and its rank within the document: 0 is the top, a thread's opening post.
+class Part(Answer):
+    """A part of a document, such as a post of a thread.
 
     The rank determines the weight of the part's words (Trapp et al. 2017, eq. 3).
     """
 
     text: str
+    """The text."""
     rank: int = 0
+    """0 for the opening post, then by votes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class Document(Answer):
     """A text, or a thread of ranked texts, identified by the user's key."""
 
+    KEYS = ("key", "title", "label", "metadata", "title_counts", "vector", "parts")
+
     key: str
+    """The key."""
     title: str = ""
     """A single line. Its words count in addition to the words of the `parts`, multiplied by the collection's title
     weight; where the first part begins with the title, its words there are not counted again."""
     parts: tuple[Part, ...] = ()
+    """The texts, first the opening post."""
     label: str | None = None
-    """The class of the document."""
+    """The class of the document, None if there is none."""
     metadata: Metadata = field(default_factory=dict)
     """The other fields to filter by."""
-    title_counts: bool = True
+    title_counts: Annotated[bool, OPTIONAL] = True
     """False: the title is only shown."""
-    vector: Iterable[float] | None = None
-    """The vector for the first stage `given`, converted to a tuple of float32; TypeError unless it is a sequence of
-    numbers."""
+    vector: Annotated[Iterable[float] | None, OPTIONAL] = None
+    """The vector for the first stage `given`.
+
+    It is converted to a tuple of float32; TypeError unless it is a sequence of numbers.
+    """
     origin: Origin | None = field(default=None, compare=False, repr=False)
     """Where the document was read."""
 
@@ -140,6 +166,49 @@ class Rejection:
     def __str__(self) -> str:
         """Return the message in the format of compiler messages: file, line, reason."""
         return f"{self.source}:{self.line}: {self.reason}" if self.line else f"{self.source}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedQuery(Answer):
+    """The query of a watch: of a document, what its words depend on."""
+
+    title: str
+    """The title, empty if there is none."""
+    parts: tuple[Part, ...]
+    """The texts."""
+    title_counts: Annotated[bool, OPTIONAL] = True
+    """False: the title is only shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch(Answer):
+    """A stored query: documents that are added or changed later, within its distance, yield events."""
+
+    KEYS = ("name", "asked", "ranking", "within", "where", "revision")
+
+    name: str
+    """The name."""
+    query: Document
+    """The query; its key is empty."""
+    ranking: str
+    """The distance, with its gamma and weights, which stay when the collection's settings change."""
+    within: float
+    """The largest distance of an event."""
+    where: list[str] | dict[str, Any]
+    """The filter; empty: all documents pass."""
+    revision: int
+    """The revision of the collection when the watch was added."""
+
+    @classmethod
+    def stored(cls, name: str, query: Mapping[str, Any], *others: Any) -> Self:
+        """Return a watch whose query is stored as a JSON object; its other fields follow."""
+        asked = WatchedQuery.from_dict(query)
+        return cls(name, Document("", asked.title, asked.parts, title_counts=asked.title_counts), *others)
+
+    @property
+    def asked(self) -> Annotated[WatchedQuery, Key("query")]:
+        """Return the query."""
+        return WatchedQuery(self.query.title, self.query.parts, self.query.title_counts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
-"""The options of a search and of a deduplication, and the callback of progress of long work."""
+"""The options of a search, of a deduplication and of a server, and the callback of progress of long work."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from math import inf
-from typing import Annotated, Any, Literal, Protocol
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 from moverank.indexer.option import Option, descriptions, options_of
 from moverank.rerank.answer import members
@@ -330,3 +331,42 @@ class KeepOrder:
     def by_field(self) -> bool:
         """Return whether the values of a field determine the order."""
         return self.by in _BY_FIELD
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """The address of a server, and the clients that may use it."""
+
+    PANEL: ClassVar = "Options"
+
+    host: Annotated[str, Option("Address to listen at.", metavar="ADDRESS")] = "127.0.0.1"
+    port: Annotated[int, Option("Port to listen at; 0: any free one.", least=0, most=65535)] = 8080
+    token_file: Annotated[
+        Path | None, Option("Clients must send a token of this file, which has one on each line.", metavar="FILE")
+    ] = None
+    no_auth: Annotated[bool, Option("No token is needed, even if other machines can reach the server.")] = False
+    open_metrics: Annotated[bool, Option("Answer /metrics without a token, as for Prometheus.")] = False
+    processes: Annotated[
+        int, Option("Processes that answer; as many as there are cores give most answers.", least=1, most=256)
+    ] = 1
+    """For most of a search, one interpreter uses one core."""
+    read_only: Annotated[bool, Option("Refuse all changes.")] = False
+    allow_host: Annotated[
+        list[str] | None, Option("Another name of this server, as in URLs; repeatable.", metavar="NAME")
+    ] = None
+    allow_rank: Annotated[
+        list[str] | None,
+        Option("Allow a ranking that must be fitted to all documents first; repeatable.", metavar="RANK"),
+    ] = None
+    root_path: Annotated[
+        str, Option("What a proxy puts in front of all paths, such as /moverank.", metavar="PREFIX")
+    ] = ""
+    proxy: Annotated[
+        list[str] | None,
+        Option("A proxy, or a network of them, whose X-Forwarded-For names the client; repeatable.", metavar="ADDRESS"),
+    ] = None
+    """From other senders, X-Forwarded-For is ignored."""
+    cors: Annotated[
+        list[str] | None, Option("Pages of this web origin may use the server; repeatable.", metavar="ORIGIN")
+    ] = None
+    log: Annotated[Literal["text", "json"], Option("The log on standard error: lines, or JSON objects.")] = "text"

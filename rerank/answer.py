@@ -4,7 +4,7 @@ The fields, or the fields and properties in `KEYS`, are the keys, in order. The 
 same declarations: docstrings of fields describe the keys.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
 from math import isfinite, nan
@@ -135,6 +135,8 @@ def _writer(hint: Any) -> Callable[[Any], Any] | None:
     inner, origin = get_args(kind), get_origin(kind)
     if hint == Number:
         return _finite
+    if origin is Iterable:
+        return lambda value: [float(f"{one:.9g}") for one in value]  # nine digits distinguish all float32 numbers
     if isinstance(kind, type) and issubclass(kind, Answer):
         return kind.to_dict
     if is_object(kind):
@@ -155,7 +157,8 @@ def _object_writer(write: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
 
 def _reader(hint: Any) -> Callable[[Any], Any]:
     """Return the function that reads a JSON value as a type; it raises TypeError for a value of another type."""
-    kind, missing = next(members(hint)), nan if hint == Number else None
+    kinds, missing = list(members(hint)), nan if hint == Number else None
+    kind: Any = kinds[0] if len(kinds) == 1 else object
     inner, is_answer = get_args(kind), isinstance(kind, type) and issubclass(kind, Answer)
     expected: Any = dict if is_answer or is_object(kind) else _KINDS.get(get_origin(kind) or kind, object)
     if is_answer:
@@ -182,7 +185,7 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
     return read
 
 
-_KINDS = {bool: bool, int: int, float: (int, float), str: str, tuple: list, Mapping: dict, dict: dict}
+_KINDS = {bool: bool, int: int, float: (int, float), str: str, tuple: list, Iterable: list, Mapping: dict, dict: dict}
 """The types of JSON values, by the types that they are read as."""
 
 

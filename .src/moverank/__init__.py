@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from moverank.indexer.documents import Event as Event
     from moverank.indexer.documents import Part as Part
     from moverank.indexer.documents import Rejection as Rejection
+    from moverank.indexer.documents import Watch as Watch
     from moverank.indexer.errors import CollectionError as CollectionError
     from moverank.indexer.errors import IndexerError as IndexerError
     from moverank.indexer.errors import LockedError as LockedError
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from moverank.indexer.reranking.reranker import compare as compare
     from moverank.indexer.search.document_frequencies import DocumentFrequencies as DocumentFrequencies
     from moverank.indexer.settings import Settings as Settings
-    from moverank.indexer.watching.watches import Watch as Watch
     from moverank.rerank.bags.bag import Bag as Bag
     from moverank.rerank.bags.bag import Bags as Bags
     from moverank.rerank.distance.cell_limit import limit_cells as limit_cells
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "moverank.indexer.collection": "Collection",
-    "moverank.indexer.documents": "Changes Document Event Part Rejection",
+    "moverank.indexer.documents": "Changes Document Event Part Rejection Watch",
     "moverank.indexer.errors": "CollectionError IndexerError LockedError PruneRefused QueryVectorError ReadError "
     "RecordError SettingsError UnknownKey UsageError VectorsError",
     "moverank.indexer.options": "SearchOptions",
@@ -82,7 +82,6 @@ _HOMES = {
     "moverank.indexer.reranking.reranker": "Reranker compare",
     "moverank.indexer.search.document_frequencies": "DocumentFrequencies",
     "moverank.indexer.settings": "Settings",
-    "moverank.indexer.watching.watches": "Watch",
     "moverank.rerank.bags.bag": "Bag Bags",
     "moverank.rerank.distance.cell_limit": "limit_cells",
     "moverank.rerank.distance.evidence": "Carried Evidence SentenceEvidence Uncovered",

@@ -66,14 +66,13 @@ def show(
     """Show documents as they are stored: metadata, words without a vector, and the whole text with its ranks."""
     from moverank.indexer.collection import Collection
     from moverank.indexer.formatters.document_lines import document_lines
-    from moverank.indexer.formatters.json_objects import description_object
     from moverank.indexer.formatters.terminal import print_object, print_text
 
     with Collection.open(index) as collection, collection.contents() as contents:
         descriptions = [contents.describe(key) for key in keys]
     for number, description in enumerate(descriptions):
         if as_json:
-            print_object(description_object(description))
+            print_object(description.to_dict())
             continue
         if number:
             typer.echo()
@@ -100,7 +99,6 @@ def export(
     from moverank.indexer.formatters.lines import write_lines
     from moverank.indexer.formatters.progress import Bars
     from moverank.indexer.formatters.terminal import json_line, note, print_lines
-    from moverank.indexer.reading.formats.threads import record_of
 
     as_csv = format == "csv" or (format is None and output is not None and ".csv" in output.suffixes[-2:])
     with Collection.open(index) as collection, collection.contents(where) as contents:
@@ -108,7 +106,7 @@ def export(
             fields = metadata_fields(entry.metadata for entry in contents.entries())
             lines = document_table(contents.documents(), fields)
         else:
-            lines = (json_line(record_of(document)) for document in contents.documents())
+            lines = (json_line(document.to_dict()) for document in contents.documents())
         if why_empty := contents.why_empty():
             note(why_empty)
         if output is None or str(output) == "-":

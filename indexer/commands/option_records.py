@@ -91,7 +91,7 @@ def _options(record: Any) -> Iterator[Parameter]:
             kind, option = get_args(field.type)
             option = copy(option)
             option.rich_help_panel = option.rich_help_panel or getattr(record, "PANEL", None)
-        elif field.name in declared and declared[field.name].option.panel:
+        elif field.name in declared and (declared[field.name].option.panel or hasattr(record, "PANEL")):
             kind, option = typed(declared[field.name].type), option_of(record, field.name)
         else:
             continue

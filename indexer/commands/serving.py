@@ -2,13 +2,15 @@
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 import typer
 
+from moverank.indexer.commands.option_records import with_records
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX
+from moverank.indexer.options import ServeOptions
 
 app = typer.Typer()
 
@@ -17,8 +19,10 @@ app = typer.Typer()
     epilog="Examples: `moverank serve -i forum`  `moverank serve -i help=desk.index -i docs.index --port 9000`  "
     "`moverank serve -i forum --host 0.0.0.0 --token-file token.txt`"
 )
-def serve(  # over 40 lines: most of them are its options
+@with_records
+def serve(
     context: typer.Context,
+    *,
     index: Annotated[
         list[str] | None,
         typer.Option(
@@ -29,88 +33,23 @@ def serve(  # over 40 lines: most of them are its options
             show_default=False,
         ),
     ] = None,
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0: any free one.")] = 8080,
-    token_file: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Clients must send a token of this file, which has one on each line."),
-    ] = None,
-    no_auth: Annotated[
-        bool, typer.Option("--no-auth", help="No token is needed, even if other machines can reach the server.")
-    ] = False,
-    open_metrics: Annotated[
-        bool, typer.Option("--open-metrics", help="Answer /metrics without a token, as for Prometheus.")
-    ] = False,
-    processes: Annotated[
-        int,
-        typer.Option(min=1, max=256, help="Processes that answer; as many as there are cores give most answers."),
-    ] = 1,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse all changes.")] = False,
-    allow_host: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Another name of this server, as in URLs; repeatable.")
-    ] = None,
-    allow_rank: Annotated[
-        list[str] | None,
-        typer.Option(metavar="RANK", help="Allow a ranking that must be fitted to all documents first; repeatable."),
-    ] = None,
-    root_path: Annotated[
-        str, typer.Option(metavar="PREFIX", help="What a proxy puts in front of all paths, such as /moverank.")
-    ] = "",
-    proxy: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ADDRESS", help="A proxy, or a network of them, whose X-Forwarded-For names the client; repeatable."
-        ),
-    ] = None,
+    options: ServeOptions,
     demo: Annotated[
         bool, typer.Option("--demo", help="Serve the collections of `moverank demo`, in ./moverank-demo.")
     ] = False,
-    cors: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ORIGIN", help="Pages of this web origin may use the server; repeatable."),
-    ] = None,
-    log: Annotated[
-        Literal["text", "json"], typer.Option(help="The log on standard error: lines, or JSON objects.")
-    ] = "text",
 ) -> None:
     """Serve collections over HTTP: reranking for other engines, search as JSON, and pages."""
-    places = [*(_demo(context) if demo else []), *(index or [])]
-    _serve(
-        {
-            "places": places or [os.environ.get("MOVERANK_INDEX") or str(DEFAULT_INDEX)],
-            "host": host,
-            "port": port,
-            "token_file": token_file,
-            "open_to_all": no_auth,
-            "processes": processes,
-            "read_only": read_only,
-            "hosts": allow_host or (),
-            "origins": cors or (),
-            "open_paths": ["/metrics"] if open_metrics else [],
-            "root_path": root_path,
-            "proxies": proxy or (),
-            "rankings": allow_rank or (),
-            "log": log,
-        },
-        lambda url: logging.getLogger("moverank").info("serving at %s", url),
-    )
-
-
-def _serve(options: dict[str, Any], started: Callable[[str], None]) -> None:
-    """Serve with options by name, with `places` as typed: `DIR` or `NAME=DIR`; see `run_server`.
-
-    Raises UsageError if the extra is not installed.
-    """
     from moverank.indexer.errors import UsageError
 
-    places = _named_places(options.pop("places"))
+    typed = [*(_demo(context) if demo else []), *(index or [])]
+    places = _named_places(typed or [os.environ.get("MOVERANK_INDEX") or str(DEFAULT_INDEX)])
     try:
         from moverank.indexer.server.limits import Limits
-        from moverank.indexer.server.run_server import ServeOptions, run_server
+        from moverank.indexer.server.run_server import run_server
     except ModuleNotFoundError as error:
         raise UsageError(f"`serve` needs the package {error.name}: python -m pip install 'moverank[server]'") from error
-    rankings = tuple(map(_ranking, options.pop("rankings")))
-    run_server(ServeOptions(places=places, limits=Limits(rankings=rankings), **options), started)
+    limits = Limits(rankings=tuple(map(_ranking, options.allow_rank or ())))
+    run_server(places, options, limits, lambda url: logging.getLogger("moverank").info("serving at %s", url))
 
 
 def _ranking(typed: str) -> str:

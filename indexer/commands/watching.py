@@ -68,7 +68,7 @@ def add(
     from moverank.indexer.arguments import typed_limit
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.terminal import print_object
-    from moverank.indexer.formatters.watch_lines import tried_lines, watch_line, watch_object
+    from moverank.indexer.formatters.watch_lines import tried_lines, watch_line
     from moverank.indexer.reading.inputs.queries import single_query
 
     if sum(one is not None for one in (query, file, thread)) != 1:
@@ -87,7 +87,7 @@ def add(
             return
         made = collection.watch(name, text or "", typed_limit(within), rank=rank, gamma=gamma, where=where)
     if as_json:
-        print_object(watch_object(made))
+        print_object(made.to_dict())
     else:
         typer.echo(watch_line(made))
 
@@ -96,12 +96,12 @@ def add(
 def list_watches(index: Index = DEFAULT_INDEX, as_json: Json = False) -> None:
     """List the watches: name, largest distance, ranking, filter and query."""
     from moverank.indexer.formatters.terminal import print_object
-    from moverank.indexer.formatters.watch_lines import watch_line, watch_object
+    from moverank.indexer.formatters.watch_lines import watch_line
 
     with _opened(index) as collection:
         found = collection.watches()
     if as_json:
-        print_object({"watches": [watch_object(watch) for watch in found]})
+        print_object({"watches": [watch.to_dict() for watch in found]})
         return
     for watch in found:
         typer.echo(watch_line(watch))

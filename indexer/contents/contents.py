@@ -8,29 +8,34 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from struct import unpack
+from typing import Annotated
 
 from moverank.indexer.arguments import text
-from moverank.indexer.documents import Document, Origin
+from moverank.indexer.documents import Document, Located, Origin
 from moverank.indexer.errors import UnknownKey
 from moverank.indexer.options import Where
 from moverank.indexer.store import Entry, Reader, StoredDocument
+from moverank.rerank.answer import FLAT
 
 _BATCH, _KEYS = 200, 5000  # documents, some of which may be threads of thousands of posts, and keys
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
-    """A document, the revision that last changed it, the number of its different words, and its unknown words.
+class Description(Located):
+    """A whole document, and the facts that are stored about it."""
 
-    Stop words are not counted. A document all of whose words are unknown is never compared by a distance. `origin` is
-    the place where it was read last, None if unknown.
-    """
+    KEYS = ("document", "words", "unknown_words", "revision", "source", "file")
 
-    document: Document
+    document: Annotated[Document, FLAT]
+    """The document."""
     revision: int
+    """The revision that last changed it."""
     words: int
+    """The number of different words; stop words are not counted."""
     unknown_words: tuple[str, ...]
+    """Words without a vector; a document all of whose words are unknown is never compared by a distance."""
     origin: Origin | None
+    """Where it was read last; None if unknown."""
 
 
 def _restored(found: StoredDocument) -> Document:

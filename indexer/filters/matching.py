@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 from moverank.indexer.documents import filter_value
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters.comparable import Comparable
-from moverank.indexer.filters.few_documents import FewDocuments
 from moverank.indexer.filters.where import Alternatives, alternatives, value_test
 from moverank.indexer.options import OtherGroups, TheseKeys, Where
 from moverank.indexer.store import FieldTest, Reader
@@ -19,11 +19,8 @@ from moverank.rerank.runtime.deadline import check_time
 _LONGEST_SHOWN, _FEW = 60, 10  # characters of a value in a message, and number of values
 _MANY = 2000  # accepted values from which reading all values of a field takes less time than finding each
 
-Documents = Reader | FewDocuments
-"""The documents that are filtered: all of a collection, or some."""
 
-
-def matching_ids(reader: Documents, where: Where | None, elsewhere: Iterable[str] = ()) -> NDArray[np.int64]:
+def matching_ids(reader: Reader, where: Where | None, elsewhere: Iterable[str] = ()) -> NDArray[np.int64]:
     """Return the ids (n,), increasing, of the documents that pass a filter; without a condition, all pass.
 
     For `elsewhere` and the errors see `field_tests`.
@@ -38,7 +35,7 @@ def matching_ids(reader: Documents, where: Where | None, elsewhere: Iterable[str
     return _all_ids(reader) if ids is None else ids
 
 
-def field_tests(reader: Documents, where: Where, elsewhere: Iterable[str] = ()) -> tuple[FieldTest, ...]:
+def field_tests(reader: Reader, where: Where, elsewhere: Iterable[str] = ()) -> tuple[FieldTest, ...]:
     """Return a filter as tests of stored values, all of which a document must pass.
 
     Each distinct value of a field is compared once, here: a database compares numbers and dates in other ways. Raises
@@ -78,7 +75,7 @@ def _shown(group: Alternatives) -> str:
     return " or ".join(map(str, group[:_FEW])) + more
 
 
-def _in_groups(reader: Documents, groups: OtherGroups) -> NDArray[np.int64]:
+def _in_groups(reader: Reader, groups: OtherGroups) -> NDArray[np.int64]:
     """Return the ids of the documents whose groups a search has found before."""
     values: dict[int, tuple[str, ...]] = {}
     for id_, value in sorted(set(reader.values(groups.field))):
@@ -117,7 +114,7 @@ def _is_empty(where: Where) -> bool:
 
 
 def _test(
-    reader: Documents, group: Alternatives, names: Sequence[str], values_of: Callable[[str], list[str]]
+    reader: Reader, group: Alternatives, names: Sequence[str], values_of: Callable[[str], list[str]]
 ) -> FieldTest:
     """Return the test that one of the conditions, all on the same field, holds; `names` are the names of all fields."""
     check_time()
@@ -137,10 +134,9 @@ def _test(
     return FieldTest((field,), None if len(chosen) == len(values) else chosen, group[0].negates, ids)
 
 
-def _with_key(reader: Documents, group: Alternatives) -> Iterable[int]:
-    """Return the ids of documents by conditions on the key; = compares texts, since 7 and 7.0 are two keys."""
-    equal = [text for one in group if one.operator in ("=", "!=") for text in (one.value, one.value.strip())]
-    found = {state.id for state in reader.known(sorted(set(equal))).values()}
+def _with_key(reader: Reader, group: Alternatives) -> Iterable[int]:
+    """Return the ids of documents by conditions on the key."""
+    found = {state.id for state in reader.known(sorted(_equal_keys(group))).values()}
     for condition in group:
         if condition.operator == "^=":
             found.update(*map(reader.ids_beginning, {condition.value, condition.value.lstrip()}))
@@ -152,7 +148,7 @@ def _with_key(reader: Documents, group: Alternatives) -> Iterable[int]:
     return sorted(found)
 
 
-def _from_source(reader: Documents, group: Alternatives) -> Iterable[int]:
+def _from_source(reader: Reader, group: Alternatives) -> Iterable[int]:
     """Return the ids of documents by conditions on the file, or the source, that they were read from.
 
     A file and a source have two names: the canonical path, and the path as it was given to `index`.
@@ -174,14 +170,14 @@ _OF_ALL = {"key": _with_key, "source": _from_source}
 """Fields of documents that are not stored as fields; metadata of such a name count, too."""
 
 
-def _passing(reader: Documents, test: FieldTest) -> NDArray[np.int64]:
+def _passing(reader: Reader, test: FieldTest) -> NDArray[np.int64]:
     """Return the ids (n,), increasing, of the documents that pass a test."""
     found = [id_ for name in test.names for id_ in _having(reader, name, test.values)]
     ids = np.unique(np.array([*found, *test.ids], np.int64))
     return np.setdiff1d(_all_ids(reader), ids, assume_unique=True) if test.negated else ids
 
 
-def _having(reader: Documents, name: str, values: tuple[str, ...] | None) -> list[int]:
+def _having(reader: Reader, name: str, values: tuple[str, ...] | None) -> list[int]:
     """Return the ids of documents whose field has any of the values, or any at all."""
     if values is None:
         return reader.ids_with_field(name)
@@ -191,5 +187,54 @@ def _having(reader: Documents, name: str, values: tuple[str, ...] | None) -> lis
     return [id_ for id_, value in reader.values(name) if value in wanted]
 
 
-def _all_ids(reader: Documents) -> NDArray[np.int64]:
+def _all_ids(reader: Reader) -> NDArray[np.int64]:
     return np.fromiter(reader.ids(), np.int64)
+
+
+class FilteredDocument(NamedTuple):
+    """A document as filters see it: its key, and its values by field; those of `source` are the names of its file."""
+
+    key: str
+    values: Mapping[str, Sequence[str]]
+
+
+def filtered_documents(reader: Reader, ids: Iterable[int]) -> dict[int, FilteredDocument]:
+    """Return the documents `ids`, all of which exist, by id."""
+    keys = reader.keys(list(ids))
+    values: dict[int, dict[str, list[str]]] = {id_: {"key": []} for id_ in keys}
+    for id_, name, value in reader.fields_of([*keys]):
+        values[id_].setdefault(name, []).append(value)
+    sources = reader.named_sources() if keys else {}
+    for state in reader.known([*keys.values()]).values():
+        if state.source is not None:
+            source, file = sources[state.source], state.file or ""
+            names = (source.place, source.name, source.path_of(file), source.name_of(file))
+            values[state.id].setdefault("source", []).extend(map(filter_value, names))
+    return {id_: FilteredDocument(key, values[id_]) for id_, key in keys.items()}
+
+
+def document_test(where: Where) -> Callable[[FilteredDocument], bool]:
+    """Return the function that says whether one document passes a filter, as `matching_ids` finds all of them."""
+    check_time()
+    tests = list(map(_group_test, alternatives(where)))
+    return lambda one: all(test(one) for test in tests)
+
+
+def _group_test(group: Alternatives) -> Callable[[FilteredDocument], bool]:
+    if not group:
+        return lambda _: False
+    field, negates, accepts = group[0].field, group[0].negates, value_test(group)
+    if group[0].tests_presence:
+        return lambda one: any(f"{name}.".startswith(f"{field}.") for name in one.values) != negates
+    equal, others = _equal_keys(group), value_test([one for one in group if one.operator not in ("=", "!=")])
+
+    def passes(one: FilteredDocument) -> bool:
+        by_key = field == "key" and (one.key in equal or others(one.key))
+        return (by_key or any(map(accepts, one.values.get(field, ())))) != negates
+
+    return passes
+
+
+def _equal_keys(group: Alternatives) -> set[str]:
+    """Return the keys that conditions with = and != name: they are compared as texts, since 7 and 7.0 are two keys."""
+    return {text for one in group if one.operator in ("=", "!=") for text in (one.value, one.value.strip())}

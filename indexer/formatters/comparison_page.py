@@ -1,6 +1,6 @@
 """Comparisons as one HTML page, the texts side by side, without scripts and external resources."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -39,7 +39,8 @@ def evidence_page(evidence: "Evidence", claim: Document, sources: Mapping[str, D
     """Return a page with a claim and its sources, by key; what is covered leads to where it is found."""
     sides = evidence_sides(evidence, claim, sources)
     verdict = f"{evidence_verdict(evidence)} What is covered need not be true."
-    return _page(f"Evidence for {claim.key or 'a claim'}", verdict, sides, _shares(evidence, sides[0]))
+    sentences = f"<h2>Sentences</h2>\n{sentence_table(evidence, sides[0])}"
+    return _page(f"Evidence for {claim.key or 'a claim'}", verdict, sides, sentences)
 
 
 def changes_page(changes: "TextChanges", old: Document, new: Document) -> str:
@@ -100,28 +101,21 @@ def _piece(piece: Piece, own: str, counterpart: str) -> str:
     return f'{places}<a class="{kinds}"{place} href="{there}"{title}>{text}</a>'
 
 
-def _shares(evidence: "Evidence", side: Side) -> str:
-    """Return a table of the sentences with their covered share."""
-    rows = "\n".join(
-        f'<tr><td class="n">{share}</td><td class="n">{units}</td><td dir="auto">{escape(text)}</td></tr>'
-        for share, units, text in sentence_rows(evidence, side)
-    )
-    return f"""<h2>Sentences</h2>
-<div class="scroll" role="group" aria-label="Table of sentences" tabindex="0">
+def sentence_table(evidence: "Evidence", side: Side, caption: str = "") -> str:
+    """Return a table of the sentences of a claim, whose texts are in `side`, with their covered share."""
+    texts, rows = dict(side.texts), list[str]()
+    for one in evidence.sentences:
+        share = "\N{EN DASH}" if one.covered is None else percentage(one.covered)
+        text = escape(texts[one.span.part][one.span.start : one.span.end])
+        rows.append(f'<tr><td class="n">{share}</td><td class="n">{one.units}</td><td dir="auto">{text}</td></tr>')
+    named, shown = f"<caption>{caption}</caption>\n" if caption else "", "\n".join(rows)
+    return f"""<div class="scroll" role="group" aria-label="Table of sentences" tabindex="0">
 <table>
-<thead><tr>
+{named}<thead><tr>
 <th scope="col" class="n">covered</th><th scope="col" class="n">units</th><th scope="col">sentence</th>
 </tr></thead>
 <tbody>
-{rows}
+{shown}
 </tbody>
 </table>
 </div>"""
-
-
-def sentence_rows(evidence: "Evidence", side: Side) -> Iterator[tuple[str, int, str]]:
-    """Yield covered share, number of units and text of each sentence of a claim, whose texts are in `side`."""
-    texts = dict(side.texts)
-    for sentence in evidence.sentences:
-        share = "\N{EN DASH}" if sentence.covered is None else percentage(sentence.covered)
-        yield share, sentence.units, texts[sentence.span.part][sentence.span.start : sentence.span.end]

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import accumulate
 
 from moverank.rerank.ranking import NEAR, Flow
@@ -79,9 +79,9 @@ def flow_diagram(flows: Sequence[Flow], typical: float | None = None) -> Diagram
     longest = max((flow.cost for flow in flows), default=0.0)
     mass = sum(flow.mass for flow in shown)
     scale = _TALL / mass if mass else 0.0
-    left = _column(shown, lambda flow: flow.source, lambda name: -_mass(shown, "source", name), scale)
+    left = _column(shown, lambda flow: flow.source, lambda _, mass: -mass, scale)
     places = {word.text: word.middle for word in left}
-    right = _column(shown, lambda flow: flow.target, lambda name: _centre(shown, name, places), scale)
+    right = _column(shown, lambda flow: flow.target, lambda name, _: _centre(shown, name, places), scale)
     height = max((word.middle + max(_ROW, word.height) / 2 for word in (*left, *right)), default=0.0) + _GAP
     return Diagram(
         left, right, tuple(_bands(shown, left, right, limits, scale)), height, mass, _legend(longest, limits)
@@ -99,10 +99,6 @@ def _heaviest(flows: Sequence[Flow]) -> list[Flow]:
     return chosen
 
 
-def _mass(flows: Iterable[Flow], side: str, name: str) -> float:
-    return sum(flow.mass for flow in flows if getattr(flow, side) == name)
-
-
 def _centre(flows: Iterable[Flow], target: str, places: dict[str, float]) -> float:
     """Return the mean place of a word's sources, which orders words so that few bands cross."""
     mine = [flow for flow in flows if flow.target == target]
@@ -110,13 +106,13 @@ def _centre(flows: Iterable[Flow], target: str, places: dict[str, float]) -> flo
 
 
 def _column(
-    flows: Sequence[Flow], name_of: Callable[[Flow], str], order: Callable[[str], float], scale: float
+    flows: Sequence[Flow], name_of: Callable[[Flow], str], order: Callable[[str, float], float], scale: float
 ) -> tuple[Word, ...]:
     """Return the words of one side from top to bottom."""
     masses: dict[str, float] = {}
     for flow in flows:
         masses[name_of(flow)] = masses.get(name_of(flow), 0.0) + flow.mass
-    names = sorted(masses, key=lambda name: (order(name), name))
+    names = sorted(masses, key=lambda name: (order(name, masses[name]), name))
     rows = [max(_ROW, masses[name] * scale) for name in names]
     tops = accumulate((row + _GAP for row in rows), initial=_GAP)
     return tuple(
@@ -125,28 +121,19 @@ def _column(
     )
 
 
-@dataclass(slots=True)
-class _Free:
-    """Where the next band of each word begins."""
-
-    tops: dict[str, float] = field(default_factory=dict)
-
-    def take(self, word: Word, width: float) -> float:
-        top = self.tops.get(word.text, word.top)
-        self.tops[word.text] = top + width
-        return top
-
-
 def _bands(
     flows: Sequence[Flow], left: Sequence[Word], right: Sequence[Word], limits: Sequence[float], scale: float
 ) -> list[Band]:
     """Return the bands; at each word they are in the order of the words on the other side."""
     sources, targets = ({word.text: i for i, word in enumerate(words)} for words in (left, right))
-    starts, ends, free = {}, {}, (_Free(), _Free())
+    starts, ends = {}, {}
+    tops = [{word.text: word.top for word in words} for words in (left, right)]  # where the next band begins
     for flow in sorted(flows, key=lambda flow: targets[flow.target]):
-        starts[flow] = free[0].take(left[sources[flow.source]], flow.mass * scale)
+        starts[flow] = tops[0][flow.source]
+        tops[0][flow.source] += flow.mass * scale
     for flow in sorted(flows, key=lambda flow: sources[flow.source]):
-        ends[flow] = free[1].take(right[targets[flow.target]], flow.mass * scale)
+        ends[flow] = tops[1][flow.target]
+        tops[1][flow.target] += flow.mass * scale
     return [
         Band(
             flow,

@@ -2,32 +2,25 @@
 
 from collections.abc import Iterator, Sequence
 from html import escape
-from math import isnan
 from pathlib import Path
 
 from moverank.indexer.documents import values_by_field
 from moverank.indexer.formatters.document_lines import explanation_words, ranking_words
 from moverank.indexer.formatters.flow_diagram import Band, Diagram, Word, flow_diagram
 from moverank.indexer.formatters.marking import Segments, marked_text, marked_title, note
-from moverank.indexer.formatters.sentences import passage_note, top_share, verdict, work_done
+from moverank.indexer.formatters.sentences import (
+    Share,
+    passage_note,
+    ranking_value,
+    shares,
+    top_share,
+    verdict,
+    work_done,
+)
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.ranking import Flow, Highlight, Hit, Ranking
 
-_COLOURS = ("#0b5963", "#267f8a", "#5277a8", "#77769a", "#807c76")
-"""One colour for each step of cost, from blue-green to grey, as on the server's pages."""
-
 _TITLE = 80  # characters
-_STYLE = """\
-body { font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222; background: #fff }
-th, td { text-align: left; padding: 0 1em 0 0 }
-.n { text-align: right; font-variant-numeric: tabular-nums }
-path { opacity: .85 }
-.word { margin: 0; font: 14px/20px sans-serif; white-space: nowrap; overflow: hidden; text-overflow: ellipsis }
-.word.source { text-align: right }
-.scroll { overflow-x: auto }
-"""
-
-
 _SERVER_STYLE = Path(__file__).parents[1] / "server" / "pages" / "static" / "style.css"
 """A page shows hits as the server's pages do."""
 
@@ -81,28 +74,22 @@ Ranked by <code>{escape(ranking.ranked_by)}</code>.</span></p>
 
 def _hit(hit: Hit, ranking: Ranking) -> str:
     """Return a hit: title, number, key, label, metadata, text, terms of a sum, and flows that open by a click."""
-    measure, value = _value(hit)
+    measure, value = ranking_value(hit)
     share = f' <span class="quiet">{top_share(hit.percentile)}</span>' if hit.percentile else ""
-    shown = _marked(marked_text(hit))
+    shown = marked_html(marked_text(hit))
     text = f'<p class="snippet" dir="auto">{shown}</p>' if shown else ""
     if hit.text is not None:
         text = f'<div class="post"><p class="text" dir="auto">{shown}</p></div>'
     if hit.passage is not None:
         text += f'<p class="quiet">{passage_note(hit.passage)}</p>'
     return f"""<li><article class="hit">
-<h3 dir="auto">{_marked(marked_title(hit))}</h3>
-<p class="value"><span class="quiet">{measure}</span> {value}{share}</p>
+<h3 dir="auto">{marked_html(marked_title(hit))}</h3>
+<p class="value"><span class="quiet">{measure}</span> {value:.4f}{share}</p>
 <ul class="facts">{"".join(_facts(hit))}</ul>
 {text}
 {_terms(hit, ranking)}
 {_flows(hit.flows) if hit.flows else ""}
 </article></li>"""
-
-
-def _value(hit: Hit) -> tuple[str, str]:
-    if hit.total is not None:
-        return "total", f"{hit.total:.4f}"
-    return ("score", f"{hit.scored:.4f}") if hit.scored is not None else ("distance", f"{hit.distance:.4f}")
 
 
 def _facts(hit: Hit) -> Iterator[str]:
@@ -117,22 +104,20 @@ def _terms(hit: Hit, ranking: Ranking) -> str:
     """Return the shares of the terms in a total, with their values and specifications as tooltips."""
     if not hit.costs:
         return ""
-    costs, values = dict(hit.costs), dict(hit.parts)
     shown = "".join(
-        f'<div title="{escape(_term_note(term.term, term.weight, values.get(term.part)))}"><dt>{escape(term.name)}</dt>'
-        f"<dd>{costs[term.part]:.4f}</dd></div>"
-        for term in ranking.terms
-        if term.part in costs
+        f'<div title="{escape(_term_note(one))}"><dt>{escape(one.scale.name)}</dt><dd>{one.cost:.4f}</dd></div>'
+        for one in shares(ranking.terms, hit.parts, hit.costs)
     )
     return f'<div class="costs"><span>costs, smaller is better:</span><dl class="parts">{shown}</dl></div>'
 
 
-def _term_note(term: str, weight: float, value: float | None) -> str:
-    known = "none" if value is None or isnan(value) else f"{value:.4f}"
-    return f"{weight:g} * {term}, value {known}"
+def _term_note(one: Share) -> str:
+    known = "none" if one.value is None else f"{one.value:.4f}"
+    return f"{one.scale.weight:g} * {one.scale.term}, value {known}"
 
 
-def _marked(pieces: Segments) -> str:
+def marked_html(pieces: Segments) -> str:
+    """Return a text with its marks; a word that is near to one of the query says so."""
     return "".join(_piece(escape(piece), mark) for piece, mark in pieces)
 
 
@@ -149,7 +134,7 @@ def _flows(flows: Sequence[Flow]) -> str:
 <summary>Which words moved where</summary>
 <p class="quiet">A band's width is the mass that moves, its colour the distance of the two words:
 {_legend(diagram)}.</p>
-{_svg(diagram)}
+{diagram_svg(diagram)}
 {_table(flows)}
 </details>"""
 
@@ -164,40 +149,28 @@ def explanation_page(explanation: Explanation, query: str, title: str) -> str:
     drawn = (
         f" Drawn are the flows of most mass at least cost, {diagram.mass:.0%} of it." if diagram.mass < 0.995 else ""
     )
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)}: distance {explanation.distance:.4f}</title>
-<style>
-{_STYLE}</style>
-</head>
-<body>
-<h1 dir="auto">{escape(title)}</h1>
+    content = f"""<h1 dir="auto">{escape(title)}</h1>
 <p>Query: <bdi>{escape(query)}</bdi>{unknown}</p>
 <p>Word Mover's Distance {explanation.distance:.6f}. A band's width is the mass that moves, its colour the distance
 of the two words: {_legend(diagram)}.{drawn}
 </p>
-{_svg(diagram)}
-{_table(explanation.flows)}
-</body>
-</html>
-"""
+{diagram_svg(diagram)}
+{_table(explanation.flows)}"""
+    return page_like_servers(f"{title}: distance {explanation.distance:.4f}", content)
 
 
 def _legend(diagram: Diagram) -> str:
-    steps = zip(diagram.legend, _COLOURS, strict=False)
-    return ", ".join(f'<b style="color:{colour}">{name}</b> ({costs})' for (name, costs), colour in steps)
+    steps = enumerate(diagram.legend)
+    return ", ".join(f'<b style="color:var(--step{step})">{name}</b> ({costs})' for step, (name, costs) in steps)
 
 
-def _svg(diagram: Diagram) -> str:
+def diagram_svg(diagram: Diagram, label: str = "flows between words", moves: str = "to") -> str:
+    """Return a diagram as SVG, with a `label` for those who do not see it; `moves` is between the words of a flow."""
     height = f"{diagram.height:.0f}"
-    bands = "\n".join(map(_band, diagram.bands))
-    words = "\n".join(
-        [*_words(diagram.sources, "word source", "0", "32%"), *_words(diagram.targets, "word", "69%", "67%")]
-    )
-    return f"""<svg class="diagram" width="100%" height="{height}" role="img" aria-label="flows between words">
+    bands = "\n".join(_band(band, moves) for band in diagram.bands)
+    sides = (diagram.sources, "source", "0", "32%"), (diagram.targets, "target", "69%", "67%")
+    words = "\n".join(line for side in sides for line in _words(*side))
+    return f"""<svg class="diagram" width="100%" height="{height}" role="img" aria-label="{label}">
 <svg x="33%" width="34%" height="{height}" viewBox="0 0 100 {height}" preserveAspectRatio="none">
 {bands}
 </svg>
@@ -205,20 +178,20 @@ def _svg(diagram: Diagram) -> str:
 </svg>"""
 
 
-def _band(band: Band) -> str:
-    flow = band.flow
-    tooltip = escape(f"{flow.source} to {flow.target}: mass {flow.mass:.4f}, cost {flow.cost:.4f}")
-    return f'<path d="{band.path}" fill="{_COLOURS[band.step]}"><title>{tooltip}</title></path>'
+def _band(band: Band, moves: str) -> str:
+    flow, ends = band.flow, f'data-source="{band.source}" data-target="{band.target}"'
+    tooltip = escape(f"{flow.source} {moves} {flow.target}: mass {flow.mass:.4f}, cost {flow.cost:.4f}")
+    return f'<path class="band step{band.step}" d="{band.path}" {ends}><title>{tooltip}</title></path>'
 
 
-def _words(words: tuple[Word, ...], kind: str, text: str, bar: str) -> Iterator[str]:
+def _words(words: tuple[Word, ...], side: str, text: str, bar: str) -> Iterator[str]:
     """Yield a label and a bar for each word of one side, with positions in percent; a long word ends with dots."""
-    for word in words:
+    for number, word in enumerate(words):
         shown = escape(word.text)
         yield (
-            f'<foreignObject x="{text}" y="{word.middle - 10:.1f}" width="31%" height="20"><p class="{kind}" '
-            f'dir="auto" title="{shown}: mass {word.mass:.4f}">{shown}</p></foreignObject>'
-            f'<rect x="{bar}" width="1%" y="{word.top:.1f}" height="{word.height:.1f}" fill="#555"></rect>'
+            f'<foreignObject x="{text}" y="{word.middle - 10:.1f}" width="31%" height="20"><p class="word {side}" '
+            f'dir="auto" data-{side}="{number}" title="{shown}: mass {word.mass:.4f}">{shown}</p></foreignObject>'
+            f'<rect x="{bar}" width="1%" y="{word.top:.1f}" height="{word.height:.1f}"></rect>'
         )
 
 

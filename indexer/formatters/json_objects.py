@@ -5,8 +5,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # they load numpy and SQLAlchemy, which are not needed to print
-    from moverank.indexer.contents.contents import Description
-    from moverank.indexer.documents import Origin
     from moverank.indexer.proofs.verify import Verified
     from moverank.indexer.store import StoredSource
 
@@ -31,20 +29,3 @@ def verified_object(verified: "Verified") -> dict[str, Any]:
     hits = [{"key": key, "distance": distance} for key, distance in verified.hits]
     query = [{"word": word, "weight": weight} for word, weight in verified.query]
     return {"verified": True, **asdict(verified), "hits": hits, "query": query}
-
-
-def description_object(description: "Description") -> dict[str, Any]:
-    """Return a document as `export` writes it, and the facts that are stored about it."""
-    from moverank.indexer.reading.formats.threads import record_of
-
-    return record_of(description.document) | {
-        "words": description.words,
-        "unknown_words": list(description.unknown_words),
-        "revision": description.revision,
-        **_origin_object(description.origin),
-    }
-
-
-def _origin_object(origin: "Origin | None") -> dict[str, Any]:
-    """Return a source and the file within it; both are null if the source is unknown."""
-    return {"source": origin and origin.source.place, "file": origin and origin.file}

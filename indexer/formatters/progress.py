@@ -1,22 +1,15 @@
-"""Progress on standard error: bars on a terminal, elsewhere a line a minute.
-
-rich, which draws the bars, is imported for the first bar: most searches show none.
-"""
+"""Progress on standard error: bars on a terminal, elsewhere a line a minute."""
 
 import time
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from rich.console import Console
 from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Column
 from rich.text import Text
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
 
 _PATIENCE = 1.0  # seconds until a bar is shown
 _PERIOD = 60.0  # seconds between two lines
@@ -62,21 +55,28 @@ class _Lines:
     done: int = 0
 
 
-class ProgressDisplay:
-    """Draws a bar for each task on a console, by default standard error; without a terminal, a line each minute."""
+class Bars:
+    """A `Progress` callback that draws a bar for each task on a console, by default standard error.
 
-    def __init__(self, console: Console | None) -> None:
+    Without a terminal, it prints a line each minute.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True)
         self._progress = Progress(*_Columns(self._console.width).all, console=self._console, transient=True)
         self._began: dict[str, _Lines] = {}
         self._tasks: dict[str, TaskID] = {}
 
-    def stop(self) -> None:
-        """Remove the bars."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._tasks:  # stopping a display that was not started would print an empty line
             self._progress.stop()
 
-    def report(self, task: str, done: int, total: int | None, unit: str) -> None:
+    def __call__(self, task: str, done: int, total: int | None, unit: str) -> None:
         """Report the progress of a task; see `Progress`."""
         now = time.monotonic()
         lines = self._began.setdefault(task, _Lines(now, now))
@@ -124,26 +124,3 @@ def _duration(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
-class Bars:
-    """A `Progress` callback that draws a bar for each task; without a terminal, it prints a line each minute."""
-
-    def __init__(self, console: "Console | None" = None) -> None:
-        self._console = console
-        self._display: ProgressDisplay | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._display is not None:
-            self._display.stop()
-
-    def __call__(self, task: str, done: int, total: int | None, unit: str) -> None:
-        """Report the progress of a task; see `Progress`."""
-        if self._display is None:
-            self._display = ProgressDisplay(self._console)
-        self._display.report(task, done, total, unit)

@@ -14,11 +14,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from moverank.indexer.formatters.csv_tables import hit_table
 from moverank.indexer.formatters.document_lines import explanation_words, metadata_line, ranking_words
 from moverank.indexer.formatters.escaping import isolated, printable, printable_json, without_isolates
 from moverank.indexer.formatters.marking import Segments, is_same, marked_text, marked_title
 from moverank.indexer.formatters.sentences import (
+    Planned,
     Share,
+    changes_line,
     exclusion,
     legend,
     passage_note,
@@ -36,7 +39,6 @@ from moverank.rerank.ranking import Flow, Hit, Ranking
 
 if TYPE_CHECKING:
     from moverank.indexer.documents import Changes
-    from moverank.indexer.formatters.sentences import Planned
     from moverank.rerank.distance.explain import Explanation, WhyNot
 
 
@@ -291,8 +293,6 @@ def print_hit_table(
     The header has the fields of all hits, so nothing is printed before the last query is answered. `several`: with a
     column of ids. `progress` is called after each query.
     """
-    from moverank.indexer.formatters.csv_tables import hit_table
-
     answers = [(id_, ranking) for id_, _, ranking in _noted(queries, rankings, progress)]
     print_lines(hit_table(answers, several=several))
     return not any(ranking.problem for _, ranking in answers)
@@ -310,7 +310,7 @@ def _noted(
 
 
 def print_changes(
-    changes: "Changes", seconds: float, planned: "Planned | None" = None, *, as_json: bool, learned: bool = False
+    changes: "Changes", seconds: float, planned: Planned | None = None, *, as_json: bool, learned: bool = False
 ) -> None:
     """Print the `changes` made by a run, which took `seconds`; `as_json`: as a JSON object.
 
@@ -319,8 +319,6 @@ def print_changes(
     if as_json:
         print_object(planned.object(changes) if planned else changes.to_dict())
         return
-    from moverank.indexer.formatters.sentences import changes_line
-
     for line in planned.lines() if planned else ():
         typer.echo(printable(line))
     typer.echo(

@@ -1,36 +1,20 @@
-"""Watches and events as lines and as JSON objects."""
+"""Watches and events as lines."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from moverank.indexer.documents import Event
+from moverank.indexer.documents import Event, Watch
 from moverank.indexer.filters import alternatives
 from moverank.indexer.formatters.escaping import printable
 from moverank.indexer.ranked_texts import ranked_texts
-from moverank.indexer.reading.formats.threads import record_of
 
 if TYPE_CHECKING:
-    from moverank.indexer.watching.watches import Watch
     from moverank.rerank.ranking import Ranking
 
-_QUERY = ("title", "parts", "title_counts")
 _SHOWN = 60  # characters of a query
 
 
-def watch_object(watch: "Watch") -> dict[str, Any]:
-    """Return a watch as a JSON object; the query has the fields of an exported document that its words depend on."""
-    query = {name: value for name, value in record_of(watch.query).items() if name in _QUERY}
-    return {
-        "name": watch.name,
-        "query": query,
-        "ranking": watch.ranking,
-        "within": watch.within,
-        "where": watch.where,
-        "revision": watch.revision,
-    }
-
-
-def watch_line(watch: "Watch") -> str:
+def watch_line(watch: Watch) -> str:
     """Return a watch in one line."""
     text = " ".join(" ".join(text for _, text in ranked_texts(watch.query)).split())
     shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."

@@ -7,7 +7,7 @@ answers by these types.
 import ast
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from itertools import pairwise
 from types import NoneType
@@ -23,7 +23,8 @@ from typing import (
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from moverank.indexer.documents import Event
+from moverank.indexer.contents.contents import Description
+from moverank.indexer.documents import Event, Watch
 from moverank.indexer.operations.explain import Excluded
 from moverank.indexer.store import Entry
 from moverank.rerank.answer import Answer, Number, bare, declared, is_object, members
@@ -58,6 +59,7 @@ _NAMES = {
     TermScale: "Term",
     StageCounts: "Counts",
     SentenceEvidence: "Sentence",
+    Description: "Document",
     WhyNot: "Exclusion",
     Excluded: "WhyNot",
 }
@@ -87,14 +89,17 @@ def _keys(kind: Any) -> dict[str, Any]:
 
 def _json_type(hint: Any, *, nullable: bool = True) -> Any:
     """Return the type of a value in JSON; `nullable`: None may be one."""
-    kind, inner = next(members(hint)), get_args(next(members(hint)))
+    kind, *more = members(hint)
+    inner = get_args(kind)
+    if more:
+        return Any
     if hint == Number or (nullable and NoneType in get_args(bare(hint))):
         return _json_type(kind) | None
     if isinstance(kind, type) and issubclass(kind, Answer):
         return object_of(kind)
     if is_object(kind):
         return dict[str, _json_type(get_args(inner[0])[1])]  # type: ignore[misc]
-    if get_origin(kind) is tuple:
+    if get_origin(kind) in (tuple, Iterable):
         return list[_json_type(inner[0])]  # type: ignore[misc]
     return dict[str, _json_type(inner[1])] if get_origin(kind) in (dict, Mapping) else kind  # type: ignore[misc]
 
@@ -198,78 +203,10 @@ class DocumentsObject(TypedDict):
 
 
 @_described
-class PartObject(TypedDict):
-    """A part of a document, such as a post of a thread."""
-
-    text: str
-    """The text."""
-    rank: int
-    """0 for the opening post, then by votes."""
-
-
-@_described
-class DocumentObject(TypedDict):
-    """A whole document."""
-
-    key: str
-    """The key."""
-    title: str
-    """The title, empty if there is none."""
-    label: str | None
-    """The label, null if there is none."""
-    metadata: dict[str, Any]
-    """The metadata by field."""
-    title_counts: NotRequired[Literal[False]]
-    """The words of the title do not count."""
-    vector: NotRequired[list[float]]
-    """The given vector."""
-    parts: list[PartObject]
-    """The texts, first the opening post."""
-    words: int
-    """The number of different words."""
-    unknown_words: list[str]
-    """Words without a vector."""
-    revision: int
-    """The revision that was read."""
-    source: str | None
-    """The path from which it was read; null if that is unknown."""
-    file: str | None
-    """The path within the source."""
-
-
-@_described
-class WatchedQueryObject(TypedDict):
-    """The query of a watch."""
-
-    title: str
-    """The title, empty if there is none."""
-    parts: list[PartObject]
-    """The texts."""
-
-
-@_described
-class WatchObject(TypedDict):
-    """A stored query: documents that are added or changed later, within its distance, yield events."""
-
-    name: str
-    """The name."""
-    query: WatchedQueryObject
-    """The query."""
-    ranking: str
-    """The distance, with its gamma and weights."""
-    within: float
-    """The largest distance of an event."""
-    where: list[str] | dict[str, Any]
-    """The filter; empty: all documents pass."""
-    revision: int
-    """The revision of the collection when the watch was added."""
-
-
-@_described
 class WatchesObject(TypedDict):
     """The watches of a collection."""
 
-    watches: list[WatchObject]
+    watches: list[object_of(Watch)]  # type: ignore[valid-type]
     """Some of them, by name."""
     total: int
     """The number of all watches."""

@@ -16,7 +16,6 @@ from moverank.indexer.server.ending import Ending
 from moverank.indexer.server.guard import Access, Guard
 from moverank.indexer.server.openapi_document import DescribedApp
 from moverank.indexer.server.operations_api import operations_router
-from moverank.indexer.server.pages.problem_page import ProblemPages
 from moverank.indexer.server.pages.router import pages_router
 from moverank.indexer.server.problems import add_handlers
 from moverank.indexer.server.state import ServerState
@@ -55,7 +54,7 @@ def application(state: ServerState, access: Access, root_path: str = "") -> ASGI
         app.include_router(router)
     add_handlers(app)
     _watch(state)
-    guarded = ProblemPages(Guard(app, access, state.limits, state.metrics))
+    guarded = Guard(app, access, state.limits, state.metrics)
     return _BelowPrefix(guarded, root_path) if root_path else guarded
 
 

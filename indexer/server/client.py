@@ -123,9 +123,8 @@ def _text(query: "QueryText") -> str | dict[str, Any]:
     if isinstance(query, str):
         return query
     from moverank.indexer.queries import query_document
-    from moverank.indexer.reading.formats.threads import record_of
 
-    record = record_of(query_document(query))
+    record = query_document(query).to_dict()
     return {name: record[name] for name in ("key", "title", "parts", "title_counts", "vector") if name in record}
 
 

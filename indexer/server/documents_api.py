@@ -12,11 +12,11 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Depends, Query, Request
 from pydantic import Field
 
+from moverank.indexer.contents.contents import Description
 from moverank.indexer.documents import Changes
-from moverank.indexer.formatters.json_objects import description_object
 from moverank.indexer.reading.record_lines import document_of_record
 from moverank.indexer.reading.records import BadRecord, with_key
-from moverank.indexer.server.answers import DocumentObject, DocumentsObject, JsonObject, sends
+from moverank.indexer.server.answers import DocumentsObject, JsonObject, sends
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.search_api import ServedHere, ThisServer, answered, known_parameters
@@ -57,14 +57,14 @@ async def list_documents(
     return await answered(state, served, request, work)
 
 
-@router.get("/{name}/documents/{key:key}", responses=sends(DocumentObject))
-@router.get("/{name}/document", responses=sends(DocumentObject), name="show_document_by_key")
+@router.get("/{name}/documents/{key:key}", responses=sends(Description))
+@router.get("/{name}/document", responses=sends(Description), name="show_document_by_key")
 async def show_document(served: ServedHere, state: ThisServer, request: Request, key: Key) -> JsonObject:
     """Return a whole document as `export` writes it, with the facts that are stored about it."""
 
     def work(view: State, _: Task) -> JsonObject:
         with view.contents() as contents:
-            return description_object(contents.describe(key))
+            return contents.describe(key).to_dict()
 
     return await answered(state, served, request, work)
 

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable
 from contextvars import Context
 from multiprocessing import parent_process
+from multiprocessing.connection import wait
 from threading import Thread, current_thread, main_thread
 from time import sleep
 from types import FrameType
@@ -72,3 +73,16 @@ def _end_now(number: int) -> None:
     signal.signal(number, signal.SIG_DFL)
     signal.raise_signal(number)
     os._exit(128 + number)
+
+
+def end_with_parent() -> None:
+    """End this process when its parent process has ended; without a parent, do nothing."""
+    parent = parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    Thread(target=watch, name="moverank-watch", daemon=True).start()

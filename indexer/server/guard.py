@@ -204,7 +204,10 @@ class _Exchange:
             self.status, self._started = message["status"], True
             present = {name.lower() for name, _ in message["headers"]}
             missing = [(name.lower().encode(), value.encode()) for name, value in self._headers.items()]
-            message["headers"] = [*message["headers"], *((n, v) for n, v in missing if n not in present)]
+            message["headers"] = [
+                *message["headers"],
+                *((n, v) for n, v in missing if n not in present or n == b"vary"),
+            ]
         await self._send(message)
 
     async def fail(self, scope: Scope, receive: Receive, problem: HttpProblem) -> None:

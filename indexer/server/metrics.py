@@ -50,7 +50,8 @@ class Metrics:
         # Each label takes memory for ever, so clients must not be able to invent labels.
         self._requests.labels(method if method in METHODS else "other", route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
-        self.measure()
+        if self._shared:
+            self.measure()
 
     def count_work(self, counts: StageCounts) -> None:
         """Count the work of a search."""
@@ -72,17 +73,13 @@ class Metrics:
         self._watched.append((gauge.labels(**labels) if labels else gauge, value))
 
     def measure(self) -> None:
-        """Write the current values for the other processes, of which any may be asked; of one process, do nothing."""
-        if self._shared:
-            self._measure()
-
-    def _measure(self) -> None:
+        """Write the current values for the other processes, of which any may be asked."""
         for gauge, value in self._watched:
             gauge.set(value())
 
     def text(self) -> bytes:
         """Return all metrics in the format of Prometheus."""
-        self._measure()
+        self.measure()
         registry = self.registry
         if self._shared:
             registry = CollectorRegistry()

@@ -1,6 +1,5 @@
 """Completes the OpenAPI document: the problems of each endpoint, the limits of this server, and its token."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from fastapi import FastAPI
@@ -89,12 +88,8 @@ def _declared(schema: JsonObject) -> JsonObject:
 
 
 def _limit(schema: JsonObject, most: int | None) -> None:
-    for one in _branches(schema) if most is not None else ():
+    for one in schema.get("anyOf", (schema,)) if most is not None else ():
         if one.get("type") == "integer":
             one["maximum"] = most
         elif one.get("type") == "array":
             one["maxItems"] = most
-
-
-def _branches(schema: JsonObject) -> Iterator[JsonObject]:
-    yield from schema.get("anyOf", (schema,))

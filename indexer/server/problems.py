@@ -1,14 +1,17 @@
 """Errors as JSON objects of one form: `application/problem+json` (RFC 9457)."""
 
+import json
 import logging
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.exceptions import HTTPException as StarletteError
 from starlette.routing import Match
+from starlette.types import Receive, Scope, Send
 
 from moverank.indexer.errors import (
     CollectionError,
@@ -58,21 +61,10 @@ _STATUS: Mapping[type[Exception], int] = {
 }
 """The status of each class of errors; the first class that fits counts."""
 
-TITLES: Mapping[int, str] = {
-    400: "bad request",
-    401: "unauthorized",
-    403: "forbidden",
-    404: "not found",
-    405: "method not allowed",
-    408: "request timeout",
-    413: "content too large",
-    415: "unsupported media type",
-    421: "misdirected request",
+TITLES: Mapping[int, str] = {one.value: one.phrase.lower() for one in HTTPStatus} | {
+    413: "content too large",  # versions of Python name these otherwise
     422: "unprocessable content",
-    429: "too many requests",
     499: "client closed request",
-    500: "internal server error",
-    503: "service unavailable",
     504: "timeout",
 }
 
@@ -90,11 +82,27 @@ def problem_object(status: int, detail: str, error: str | None = None) -> dict[s
     return about | named | {"request_id": request_id.get()}
 
 
+class ProblemResponse(JSONResponse):
+    """A problem as JSON, and as a page for clients that accept HTML, as browsers do."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the problem."""
+        self.headers["Vary"] = "Accept"  # for caches
+        if b"text/html" not in dict(scope["headers"]).get(b"accept", b""):
+            await super().__call__(scope, receive, send)
+            return
+        from moverank.indexer.server.pages.rendering import problem_page  # it imports this module
+
+        page = problem_page(scope.get("root_path", ""), self.status_code, json.loads(self.body))
+        kept = {name: value for name, value in self.headers.items() if not name.startswith("content-")}
+        await HTMLResponse(page, self.status_code, kept)(scope, receive, send)
+
+
 def problem_response(
     status: int, detail: str, headers: Mapping[str, str] | None = None, error: str | None = None
-) -> JSONResponse:
+) -> ProblemResponse:
     """Return the response for a problem."""
-    return JSONResponse(problem_object(status, detail, error), status, dict(headers or {}), MEDIA_TYPE)
+    return ProblemResponse(problem_object(status, detail, error), status, dict(headers or {}), MEDIA_TYPE)
 
 
 def add_handlers(app: FastAPI) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from fastapi import APIRouter, Request
-from pydantic import Field
+from pydantic import Field, create_model
 
 from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import UsageError
@@ -37,8 +37,20 @@ router = APIRouter(tags=["rerank"])
 _SOME = 20  # names of fields in a sentence, and characters of each
 
 
-class RerankedTexts(Body):
-    """The fields that all of these requests share; the fields without effect are about texts that a model would cut."""
+_WHOLE = "No effect: texts of any length are compared as a whole."
+_IGNORED = dict.fromkeys(("truncate", "truncation", "truncation_direction", "truncate_prompt_tokens"), _WHOLE)
+_IGNORED |= dict.fromkeys(("max_chunks_per_doc", "max_tokens_per_doc", "max_tokens_per_query"), _WHOLE)
+_IGNORED |= {"priority": "No effect: requests are answered in the order in which they come.", "user": "No effect."}
+_IGNORED |= {"mm_processor_kwargs": "No effect: it is about images.", "additional_data": "No effect."}
+"""Fields without effect."""
+
+_Ignoring: Any = create_model(
+    "Ignoring", __base__=Body, **{name: (Any, Field(default=None, description=text)) for name, text in _IGNORED.items()}
+)
+
+
+class RerankedTexts(_Ignoring):  # type: ignore[misc]  # made of the fields
+    """The fields that all of these requests share."""
 
     model: str | None = None
     """The name of a collection, whose word vectors, ranking and document frequencies are used; any other name, and
@@ -49,28 +61,6 @@ class RerankedTexts(Body):
     """The ranking, such as `wmd` or `wmd+0.5*bm25`; null: the collection's own."""
     gamma: Finite | None = Field(default=None, ge=0)
     """How much less the later posts of a thread count, from 0; null: as in the collection."""
-    truncate: Any = None
-    """No effect: texts of any length are compared as a whole."""
-    truncation: Any = None
-    """No effect: texts of any length are compared as a whole."""
-    truncation_direction: Any = None
-    """No effect: texts of any length are compared as a whole."""
-    truncate_prompt_tokens: Any = None
-    """No effect: texts of any length are compared as a whole."""
-    max_chunks_per_doc: Any = None
-    """No effect: texts of any length are compared as a whole."""
-    max_tokens_per_doc: Any = None
-    """No effect: texts of any length are compared as a whole."""
-    max_tokens_per_query: Any = None
-    """No effect: texts of any length are compared as a whole."""
-    priority: Any = None
-    """No effect: requests are answered in the order in which they come."""
-    user: Any = None
-    """No effect."""
-    mm_processor_kwargs: Any = None
-    """No effect: it is about images."""
-    additional_data: Any = None
-    """No effect."""
     use_activation: Literal[True] | None = None
     """No effect; false is refused: `raw_scores` of `/rerank` has this meaning."""
     activation: Literal[True] | None = None

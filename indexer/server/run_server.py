@@ -7,9 +7,9 @@ import logging
 import os
 import resource
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
@@ -23,14 +23,14 @@ from uvicorn.supervisors import Multiprocess
 from moverank.indexer.errors import UsageError
 from moverank.indexer.files.location import is_cluster
 from moverank.indexer.indexing.collection_vectors import open_collection
+from moverank.indexer.options import ServeOptions
 from moverank.indexer.server.application import application, prefix_of
 from moverank.indexer.server.connections import MAX_HEAD, Connection, Loop
-from moverank.indexer.server.ending import GRACE, Ending
+from moverank.indexer.server.ending import GRACE, Ending, end_with_parent
 from moverank.indexer.server.guard import WITHOUT_TOKEN, Access, allowed_hosts, checked_origin
 from moverank.indexer.server.limits import Limits
-from moverank.indexer.server.log import LogFormat, start_log
+from moverank.indexer.server.log import start_log
 from moverank.indexer.server.metrics import DIRECTORY, Metrics
-from moverank.indexer.server.parent import end_with_parent
 from moverank.indexer.server.served import Served
 from moverank.indexer.server.served_collection import ServedCollection
 from moverank.indexer.server.served_shards import ServedShards
@@ -100,56 +100,27 @@ class _Processes(Multiprocess):
 _BACKLOG = 2048
 
 
-@dataclass(frozen=True, slots=True)
-class ServeOptions:
-    """The collections of a server, its address, and the clients that may use it."""
+def run_server(
+    places: dict[str, Path], options: ServeOptions, limits: Limits, started: Callable[[str], None] = lambda _: None
+) -> None:
+    """Serve the collections at `places`, by name, until SIGINT or SIGTERM.
 
-    places: dict[str, Path]
-    """The directories of the collections by name."""
-    host: str = "127.0.0.1"
-    port: int = 8080
-    token_file: Path | None = None
-    """The file of tokens; None: clients need none."""
-    open_to_all: bool = False
-    """Clients need no token although the address is not a local one."""
-    read_only: bool = False
-    """Changes are refused."""
-    hosts: Sequence[str] = ()
-    """More host names of this server."""
-    origins: Sequence[str] = ()
-    """Web origins whose pages may use the server."""
-    open_paths: Sequence[str] = ()
-    """Paths that need no token."""
-    processes: int = 1
-    """Processes that answer requests: for most of a search, one interpreter uses one core."""
-    root_path: str = ""
-    """The prefix that a proxy puts in front of all paths."""
-    proxies: Sequence[str] = ()
-    """Addresses or networks of proxies, whose X-Forwarded-For names the client; from other senders it is ignored."""
-    log: LogFormat = "text"
-    """The format of the log."""
-    limits: Limits = field(default_factory=Limits)
-
-
-def run_server(options: ServeOptions, started: Callable[[str], None] = lambda _: None) -> None:
-    """Serve collections until SIGINT or SIGTERM; `started` is called with the URL once requests are answered.
-
-    Raises UsageError for an address that is not safe or not free, and CollectionError.
+    `started` is called with the URL once requests are answered. Raises UsageError for an
+    address that is not safe or not free, and CollectionError.
     """
     access, prefix = access_of(options), prefix_of(options.root_path)
-    for proxy in options.proxies:
+    for proxy in options.proxy or ():
         _check_proxy(proxy)
+    factory = ApplicationFactory(places, options, limits, access, prefix)
     with _bound(options) as listener:
         host, port = listener.getsockname()[:2]
         url = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
         start_log(options.log)
         if options.processes > 1:
-            check_collections(options.places)
-            serve_by_processes(
-                _config(ApplicationFactory(options, access, prefix), options), listener, lambda: started(url)
-            )
+            check_collections(places)
+            serve_by_processes(_config(factory, options, limits), listener, lambda: started(url))
             return
-        server = _Server(_config(ApplicationFactory(options, access, prefix)(), options), lambda: started(url))
+        server = _Server(_config(factory(), options, limits), lambda: started(url))
         with suppress(KeyboardInterrupt):  # uvicorn raises the signal again at its end
             server.run(sockets=[listener])
 
@@ -158,52 +129,55 @@ def run_server(options: ServeOptions, started: Callable[[str], None] = lambda _:
 class ApplicationFactory:
     """The factory of the application, called in the process that serves it."""
 
+    places: dict[str, Path]
     options: ServeOptions
+    limits: Limits
     access: Access
     prefix: str
 
     def __call__(self) -> ASGIApp:
         """Open the collections, and return the application; CollectionError."""
         end_with_parent()
-        options, limits = self.options, self.options.limits
+        options, limits = self.options, self.limits
         start_log(options.log)
         limit_cells(limits.cells)
-        collections = served_collections(options.places, limits)
+        collections = served_collections(self.places, limits)
         state = ServerState(collections, Workers(limits), limits, Metrics(), options.read_only)
         _allow_many_connections()
         return application(state, self.access, self.prefix)
 
 
-def _config(app: ASGIApp | ApplicationFactory, options: ServeOptions) -> uvicorn.Config:
+def _config(app: ASGIApp | ApplicationFactory, options: ServeOptions, limits: Limits) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         factory=isinstance(app, ApplicationFactory),
         workers=options.processes,
         log_config=None,
         log_level=logging.ERROR,  # warnings are about the input of clients, which could fill the log
-        loop=partial(Loop, options.limits.connections),
+        loop=partial(Loop, limits.connections),
         http=Connection,
         ws="none",
         h11_max_incomplete_event_size=MAX_HEAD,
         access_log=False,
         server_header=False,
-        proxy_headers=bool(options.proxies),  # by default, uvicorn trusts every client on this machine
-        forwarded_allow_ips=list(options.proxies),
+        proxy_headers=bool(options.proxy),  # by default, uvicorn trusts every client on this machine
+        forwarded_allow_ips=list(options.proxy or ()),
         timeout_graceful_shutdown=GRACE + 2,  # the last seconds answer stopped requests
-        timeout_keep_alive=options.limits.idle,
+        timeout_keep_alive=limits.idle,
     )
 
 
 def access_of(options: ServeOptions) -> Access:
     """Return the clients that may use a server; UsageError for a bad file or origin, or no token at an open address."""
     tokens = Tokens(options.token_file) if options.token_file else None
-    if not _is_local(options.host) and tokens is None and not options.open_to_all:
+    if not _is_local(options.host) and tokens is None and not options.no_auth:
         raise UsageError(
             f"{options.host} can be reached by others: give --token-file FILE, or --no-auth to let everybody in"
         )
-    hosts, everywhere = allowed_hosts(options.host, options.hosts, socket.gethostname())
-    origins = tuple(map(checked_origin, options.origins))
-    return Access(hosts, tokens, everywhere, origins, WITHOUT_TOKEN.union(options.open_paths))
+    hosts, everywhere = allowed_hosts(options.host, options.allow_host or (), socket.gethostname())
+    origins = tuple(map(checked_origin, options.cors or ()))
+    open_paths = WITHOUT_TOKEN | ({"/metrics"} if options.open_metrics else set())
+    return Access(hosts, tokens, everywhere, origins, open_paths)
 
 
 def _check_proxy(text: str) -> None:

@@ -24,11 +24,10 @@ from moverank.indexer.operations.read_state import ReadState
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.ranking_spec import RankingSpec, resolve
 from moverank.indexer.reranking.reranker import Reranker, stored_options
-from moverank.indexer.server.freed_memory import return_freed_memory
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.served import Facts
-from moverank.indexer.server.writer_process import Change, WriterProcess, keep_up
+from moverank.indexer.server.writer_process import Change, WriterProcess, keep_up, return_freed_memory
 from moverank.indexer.state.follower import Follower
 from moverank.indexer.store import Reader, repeated
 from moverank.rerank.distance.ground_cost import NearWord, nearest_words

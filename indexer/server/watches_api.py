@@ -11,7 +11,6 @@ from pydantic import Field
 from moverank.indexer.arguments import LARGEST
 from moverank.indexer.documents import Changes, Document
 from moverank.indexer.filters.where import alternatives, checked_size
-from moverank.indexer.formatters.watch_lines import watch_object
 from moverank.indexer.server.answers import EventsObject, JsonObject, WatchesObject, sends
 from moverank.indexer.server.documents_api import changed, check_writable
 from moverank.indexer.server.limits import Limits
@@ -21,7 +20,6 @@ from moverank.indexer.server.served import Served
 from moverank.indexer.server.state import ServerState
 from moverank.indexer.server.writer_process import put_watch, remove_watch
 from moverank.indexer.store import Reader
-from moverank.indexer.watching.watches import Watch
 
 router = APIRouter(prefix="/collections", tags=["watches"], dependencies=[Depends(known_parameters)])
 
@@ -40,7 +38,7 @@ async def list_watches(
     """List watches by name."""
 
     def work(reader: Reader) -> JsonObject:
-        listed = [watch_object(Watch.of(stored)) for stored in reader.watches(first, limit)]
+        listed = [watch.to_dict() for watch in reader.watches(first, limit)]
         return {"watches": listed, "total": reader.watch_count(), "revision": reader.revision()}
 
     return await _read(state, served, request, work)

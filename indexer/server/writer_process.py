@@ -1,5 +1,6 @@
 """The process that writes to a collection, so that changes and compaction do not block the server's interpreter."""
 
+import ctypes
 import os
 import signal
 from collections import deque
@@ -20,10 +21,8 @@ from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import CollectionError, UsageError
 from moverank.indexer.opening import Opened
 from moverank.indexer.reading.record_lines import read_records
-from moverank.indexer.server.ending import GRACE
-from moverank.indexer.server.freed_memory import return_freed_memory
+from moverank.indexer.server.ending import GRACE, end_with_parent
 from moverank.indexer.server.log import LogFormat, log_format, start_log
-from moverank.indexer.server.parent import end_with_parent
 from moverank.indexer.watching.watches import NO_WATCHES
 from moverank.rerank.distance.cell_limit import limit_cells
 from moverank.rerank.errors import OutOfTime, TooLarge
@@ -95,6 +94,15 @@ def keep_up(collection: Collection) -> Changes:
     changes = collection.upkeep()
     return_freed_memory()
     return changes
+
+
+def return_freed_memory() -> None:
+    """Return freed memory to the system; with another C library than glibc, do nothing.
+
+    The C library would keep the memory of large past work for every thread.
+    """
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 class _Ended(Exception):  # noqa: N818 - named after what it is

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from moverank.indexer.store.reader import StoredDocument as StoredDocument
     from moverank.indexer.store.reader import StoredSource as StoredSource
     from moverank.indexer.store.reader import StoredState as StoredState
-    from moverank.indexer.store.reader import StoredWatch as StoredWatch
     from moverank.indexer.store.reader import StoredWord as StoredWord
     from moverank.indexer.store.store import Store as Store
     from moverank.indexer.store.writer import Row as Row
@@ -39,7 +38,7 @@ _HOMES = {
     ".engines": "database_errors repeated sqlite_url",
     ".place": "direct_reader exists locked_for_writing open_existing open_store restore_cache",
     ".reader": "CountedPart DisplayFields Entry FieldTest PartRow Reader StoredDocument StoredSource StoredState "
-    "StoredWatch StoredWord",
+    "StoredWord",
     ".store": "Store",
     ".writer": "Row Writer",
 }

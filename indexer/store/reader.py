@@ -12,9 +12,8 @@ from struct import unpack
 from typing import Any, ClassVar, NamedTuple
 
 from moverank.indexer.arguments import LARGEST
-from moverank.indexer.documents import Event, NamedSource, Origin, counted_texts, text_fault
+from moverank.indexer.documents import Event, Located, NamedSource, Origin, Watch, counted_texts, text_fault
 from moverank.indexer.store.rows import DamagedDocument, Rows, Values
-from moverank.rerank.answer import Answer
 
 REMOVALS_FORGOTTEN = "removals_forgotten"
 """Name of the setting that stores the revision up to which removals are no longer recorded."""
@@ -27,7 +26,7 @@ UNKNOWN = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Entry(Answer):
+class Entry(Located):
     """A document without its texts."""
 
     KEYS: ClassVar = ("key", "title", "label", "metadata", "parts", "wordless", "source", "file")
@@ -46,16 +45,6 @@ class Entry(Answer):
     """Whether it has no known word: it is never a hit."""
     origin: Origin | None
     """Where it was read; None if its source is unknown."""
-
-    @property
-    def source(self) -> str | None:
-        """Return the path from which it was read; None if that is unknown."""
-        return self.origin and self.origin.source.place
-
-    @property
-    def file(self) -> str | None:
-        """Return the path within the source."""
-        return self.origin and self.origin.file
 
 
 class CountedPart(NamedTuple):
@@ -134,20 +123,6 @@ class StoredWord(NamedTuple):
     word: str
     frequency: int
     row: int
-
-
-class StoredWatch(NamedTuple):
-    """A watch: its `query` as a record of `export`, its `ranking`, and the conditions of its filter as JSON.
-
-    `revision` is the collection's when the watch was added.
-    """
-
-    name: str
-    query: Any
-    ranking: str
-    within: float
-    conditions: Any
-    revision: int
 
 
 class FieldTest(NamedTuple):
@@ -519,11 +494,11 @@ class Reader:
 
     # Watches and their events.
 
-    def watches(self, first: int = 0, limit: int = LARGEST) -> list[StoredWatch]:
+    def watches(self, first: int = 0, limit: int = LARGEST) -> list[Watch]:
         """Return the watches by name from the one at `first` on, at most `limit`."""
         columns = f"name, {self.rows.json('query')}, ranking, within, {self.rows.json('conditions')}, revision"
         return [
-            StoredWatch(name, json_value(query), ranking, within, json_value(conditions), revision)
+            Watch.stored(name, json_value(query), ranking, within, json_value(conditions), revision)
             for name, query, ranking, within, conditions, revision in self.rows.all(
                 f"SELECT {columns} FROM watches ORDER BY name LIMIT :limit OFFSET :first",
                 first=first,

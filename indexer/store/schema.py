@@ -173,7 +173,7 @@ WATCHES = Table(
     Column("conditions", JSON, nullable=False),
     Column("revision", Integer, nullable=False),
 )
-"""Watches; for the columns see `reader.StoredWatch`."""
+"""Watches; for the columns see `documents.Watch`; `conditions` are its filter."""
 
 EVENTS = Table(
     "events",

@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlalchemy import JSON
 
-from moverank.indexer.documents import Event, NamedSource
+from moverank.indexer.documents import Event, NamedSource, Watch
 from moverank.indexer.store.engines import ConnectionRows
-from moverank.indexer.store.reader import EVENTS_FORGOTTEN, REMOVALS_FORGOTTEN, Reader, StoredWatch
+from moverank.indexer.store.reader import EVENTS_FORGOTTEN, REMOVALS_FORGOTTEN, Reader
 from moverank.indexer.store.schema import DOCUMENTS, FILES, METADATA, PARTS, SOURCES
 from moverank.rerank.runtime.parallel import batches
 
@@ -146,11 +146,14 @@ class Writer(Reader):
                 after = f"(SELECT coalesce(max(id), 0) + 1 FROM {table.name})"
                 self.rows.all(f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), {after}, false)")
 
-    def store_watch(self, watch: StoredWatch) -> None:
+    def store_watch(self, watch: Watch) -> None:
         """Insert a watch, or overwrite the one of the same name."""
         self.drop_watch(watch.name)
-        row = watch._replace(query=_json(watch.query), conditions=_json(watch.conditions))
-        self.rows.insert("watches", StoredWatch._fields, [tuple(row)])
+        columns = ("name", "query", "ranking", "within", "conditions", "revision")
+        query, conditions = _json(watch.asked.to_dict()), _json(watch.where)
+        self.rows.insert(
+            "watches", columns, [(watch.name, query, watch.ranking, watch.within, conditions, watch.revision)]
+        )
 
     def drop_watch(self, name: str) -> bool:
         """Delete a watch, and return whether there was one; its events stay."""

@@ -13,20 +13,18 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.documents import Event
+from moverank.indexer.documents import Event, Watch
 from moverank.indexer.errors import UsageError
-from moverank.indexer.filters import FewDocuments, alternatives, matching_ids
-from moverank.indexer.options import Where
-from moverank.indexer.queries import QueryText
-from moverank.indexer.ranking_spec import RankingSpec, Weights
+from moverank.indexer.filters import document_test, field_tests, filtered_documents
+from moverank.indexer.ranking_spec import Weights
 from moverank.indexer.search.counted_query import TextCounter, part_counts
 from moverank.indexer.search.query import QueryWords
 from moverank.indexer.search.query_parser import without_words
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.encoder_fit import KnownWords, known_words, stored_frequencies
 from moverank.indexer.snapshot.segment import Terms, keep_words
-from moverank.indexer.store import Reader, StoredWatch, Writer
-from moverank.indexer.watching.watches import Watch, checked_watch
+from moverank.indexer.store import Reader, Writer
+from moverank.indexer.watching.watches import watch_spec
 from moverank.indexer.word_factors import WordFactors, check_weights
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import Frequencies, PartCounts, weigh
@@ -83,7 +81,7 @@ class WatchPool:
 
     @classmethod
     def current(
-        cls, before: "WatchPool | None", stored: Sequence[StoredWatch], settings: Settings, embedding: Embedding
+        cls, before: "WatchPool | None", stored: Sequence[Watch], settings: Settings, embedding: Embedding
     ) -> "WatchPool":
         """Return the pool `before` if it still fits, else a new one; `settings` and `embedding` are the collection's.
 
@@ -92,10 +90,10 @@ class WatchPool:
         made_for = (list(stored), settings.tokens_digest(), embedding.fingerprint)
         if before is not None and before.made_for == made_for:
             return before
-        watches = sorted(map(Watch.of, stored), key=_comparison)
+        watches = sorted(stored, key=_comparison)
         for watch in watches:
             try:
-                check_weights(watch.spec.weights, embedding)
+                check_weights(watch_spec(watch.ranking).weights, embedding)
             except UsageError as error:
                 raise UsageError(f"the watch {watch.name!r} has to be removed or added again: {error}") from error
         return cls._counted(watches, settings, embedding, made_for)
@@ -128,44 +126,39 @@ class WatchPool:
 
 def _comparison(watch: Watch) -> tuple[Distance, float, Weights]:
     """Return the distance of a watch, and what its bags are weighted by."""
-    return watch.spec.distances[0].distance, watch.spec.gamma, watch.spec.weights
+    spec = watch_spec(watch.ranking)
+    return spec.distances[0].distance, spec.gamma, spec.weights
 
 
-def add_watch(
-    writer: Writer,
-    settings: Settings,
-    embedding: Embedding,
-    name: str,
-    query: QueryText,
-    within: float,
-    ranking: RankingSpec,
-    where: Where | None,
-) -> Watch:
+def add_watch(writer: Writer, settings: Settings, embedding: Embedding, watch: Watch) -> Watch:
     """Store a watch, or replace the one of its name, and return it; `settings` and `embedding` are the collection's.
 
-    Raises UsageError for an invalid argument, more than 10,000 watches, or 20,000,000 characters of all, and a language
-    that is still to be found, and NoKnownWords for a query without a word that has a vector.
+    Raises UsageError for a field that no document has, weights that the vectors lack, more than 10,000 watches, or
+    20,000,000 characters of all, and a language that is still to be found, and NoKnownWords for a query without a word
+    that has a vector.
     """
     if settings.language == AUTO_LANGUAGE:
         raise UsageError(
             "the language of the collection is found in its first documents: index them before a watch is added"
         )
-    watch = checked_watch(name, query, within, ranking, where, writer, embedding)
+    check_weights(watch_spec(watch.ranking).weights, embedding)
+    field_tests(writer, watch.where)
+    watch = replace(watch, revision=writer.revision())
     if writer.watch_count(watch.name) >= _MOST:
         raise UsageError(f"a collection has at most {_MOST:,} watches: remove one")
     pool = WatchPool.current(None, [watch], settings, embedding)
     if not pool.watches:
-        raise NoKnownWords(without_words(query, has_words=pool.has_words))
+        raise NoKnownWords(without_words(watch.query, has_words=pool.has_words))
     if (words := len(pool.counted.words.texts)) > _MOST_WORDS:
         raise UsageError(
-            f"the watch {name!r} has {words:,} different words: at most {_MOST_WORDS:,} are allowed, since each later "
-            "document is compared with it; shorten its query"
+            f"the watch {watch.name!r} has {words:,} different words: at most {_MOST_WORDS:,} are allowed, since each "
+            "later document is compared with it; shorten its query"
         )
     writer.store_watch(watch)
     if (size := writer.watch_size()) > _MOST_CHARACTERS:  # the transaction is not committed
         most = f"at most {_MOST_CHARACTERS:,} characters together, as JSON: with this one they would have {size:,}"
         raise UsageError(f"the watches of a collection have {most}; shorten its query or filter, or remove others")
-    return Watch.of(watch)
+    return watch
 
 
 class Matcher:
@@ -206,7 +199,7 @@ class _Run:
         self._reader, self._embedding = reader, embedding
         self._title_weight = float(settings.title_weight)
         self._pool = pool
-        if any(watch.spec.weights == "tfidf" for watch in pool.watches):
+        if any(watch_spec(watch.ranking).weights == "tfidf" for watch in pool.watches):
             stored = {word.word: word.id for word in reader.words(pool.counted.words.texts)}
             self._pool = pool.with_ids([stored.get(word, 0) for word in pool.counted.words.texts])
         frequencies: Callable[[], Frequencies] = cache(lambda: stored_frequencies(reader))
@@ -245,14 +238,10 @@ class _Run:
 
     def _filtered(self, found: Sequence[_Found]) -> Iterator[_Found]:
         """Yield those of `found`, one watch after another, that pass the filters of their watches."""
-        documents = FewDocuments.read(self._reader, {one.id for one in found if one.watch.where})
-        for _, group in groupby(found, lambda one: one.watch.name):
-            some = list(group)
-            if where := some[0].watch.where:
-                fields = {condition.field for conditions in alternatives(where) for condition in conditions}
-                passing = set(matching_ids(documents.only([one.id for one in some]), where, fields).tolist())
-                some = [one for one in some if one.id in passing]
-            yield from some
+        documents = filtered_documents(self._reader, {one.id for one in found if one.watch.where})
+        for where, group in groupby(found, lambda one: one.watch.where):
+            passes = document_test(where)
+            yield from (one for one in group if not where or passes(documents[one.id]))
 
 
 class _Documents:

@@ -1,87 +1,34 @@
-"""A watch: checked when it is added, and read from the store."""
+"""Watches: they are checked when they are added."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any
 
 from moverank.indexer.arguments import finite_number, text
-from moverank.indexer.documents import Document, content_fault, key_fault, text_fault
+from moverank.indexer.documents import Document, Watch, content_fault, key_fault, text_fault
 from moverank.indexer.errors import UsageError
-from moverank.indexer.filters import alternatives, field_tests
+from moverank.indexer.filters import alternatives
 from moverank.indexer.options import Where
 from moverank.indexer.queries import QueryText, query_document
 from moverank.indexer.ranking_spec import RankingSpec, distance_of, parse_ranking, resolve
-from moverank.indexer.reading.formats.threads import record_of, stored_document
-from moverank.indexer.store import Reader, StoredWatch
-from moverank.indexer.word_factors import check_weights
-from moverank.rerank.words.embedding import Embedding
 
 NO_WATCHES = "shards have no watches of their own: add a watch to the place of each shard"
 """Why a collection in shards refuses a watch."""
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """A stored query: each new or changed document within a distance of it yields an event."""
-
-    name: str
-    query: Document
-    """The query; its key is empty."""
-    ranking: str
-    """The distance with its gamma and weights, which stay when the collection's settings change."""
-    within: float
-    """The largest distance of an event."""
-    where: Where
-    """The filter that documents have to pass; empty: all pass."""
-    revision: int
-    """The revision of the collection when the watch was added: documents of later ones can yield events."""
-
-    @classmethod
-    def of(cls, stored: StoredWatch) -> Self:
-        """Return a watch as it is stored."""
-        query = stored_document(stored.query, "")
-        return cls(stored.name, query, stored.ranking, stored.within, stored.conditions, stored.revision)
-
-    @property
-    def spec(self) -> RankingSpec:
-        """Return the ranking, whose gamma and weights do not depend on the collection."""
-        return _spec(self.ranking)
-
-
 @lru_cache
-def _spec(ranking: str) -> RankingSpec:
+def watch_spec(ranking: str) -> RankingSpec:
+    """Return the ranking of a watch, whose gamma and weights do not depend on the collection."""
     return resolve(None, None, parse_ranking(ranking))
 
 
-def checked_watch(
-    name: str,
-    query: QueryText,
-    within: float,
-    ranking: RankingSpec,
-    where: Where | None,
-    reader: Reader,
-    embedding: Embedding,
-) -> StoredWatch:
-    """Return a new watch as it is stored; `reader` and `embedding` are the collection's.
-
-    Raises UsageError for an invalid argument, and for a ranking that is no distance.
-    """
+def new_watch(name: str, query: QueryText, within: float, ranking: RankingSpec, where: Where | None) -> Watch:
+    """Return a watch that is to be added; UsageError for an argument that is invalid in any collection."""
     document, name = query_document(query), checked_name(name)
     own = Document("", document.title, document.parts, title_counts=document.title_counts)
     if fault := content_fault(own):
         raise UsageError(f"the watch {name!r} {fault}")
-    check_weights(ranking.weights, embedding)
-    conditions = _conditions(where)
-    field_tests(reader, conditions)  # raises UsageError for a field that no document has
-    return StoredWatch(
-        name,
-        record_of(own),
-        _fixed(ranking),
-        finite_number("the largest distance", within),
-        conditions,
-        reader.revision(),
-    )
+    return Watch(name, own, _fixed(ranking), finite_number("the largest distance", within), _conditions(where), 0)
 
 
 def checked_name(name: str) -> str:

@@ -16,7 +16,6 @@ from moverank.indexer.maintenance.backup import back_up
 from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.maintenance.repair import repair
 from moverank.indexer.reading import read_documents
-from moverank.indexer.reading.formats.threads import record_of
 from moverank.indexer.store import open_store
 from tests.indexer.given import candidates_of, documents_with_vectors, nearest, random_vectors
 from tests.indexer.stored_state import change_last_byte, only_snapshot
@@ -145,7 +144,7 @@ def test_a_snapshot_of_other_vectors_is_reported(collection: Collection) -> None
 
 def test_exported_records_make_the_same_collection(collection: Collection, tmp_path: Path) -> None:
     path = tmp_path / "export.jsonl"
-    path.write_text("".join(json.dumps(record_of(one)) + "\n" for one in collection))
+    path.write_text("".join(json.dumps(one.to_dict()) + "\n" for one in collection))
     found = list(read_documents([str(path)]))
     assert [one.vector for one in found if isinstance(one, Document)] == [one.vector for one in DOCUMENTS]
     assert collection.index(found, strict=True).unchanged == 30

@@ -170,31 +170,13 @@ def _comment(where: str, value: object, text_field: str | None) -> Comment:
 _FIELDS = {"title", "parts", "label", "metadata", "title_counts", VECTOR_FIELD}
 
 
-def record_of(document: Document) -> dict[str, Any]:
-    """Return the record of a document, without `title_counts` where it is true, and without a missing vector.
-
-    Nine digits distinguish all float32 numbers.
-    """
-    more: dict[str, Any] = {} if document.title_counts else {"title_counts": False}
-    if document.vector is not None:
-        more[VECTOR_FIELD] = [float(f"{number:.9g}") for number in document.vector]
-    return {
-        "key": document.key,
-        "title": document.title,
-        "label": document.label,
-        "metadata": dict(document.metadata),
-        **more,
-        "parts": [{"text": part.text, "rank": part.rank} for part in document.parts],
-    }
-
-
 def is_stored_record(record: Record) -> bool:
     """Return whether a record has `parts`, but neither a text nor comments, which all other valid records have."""
     return "parts" in record and not any(name in record for name in (*TEXT_FIELDS, "comments"))
 
 
 def stored_document(record: Record, default_key: str) -> Document:
-    """Make a document of a record such as `record_of` returns; other fields are added to its metadata.
+    """Make a document of a record such as `Document.to_dict` returns; other fields are added to its metadata.
 
     Only `parts` is required, and `text` in each of them; the parts of a record without ranks have the ranks 0, 1, and
     so on. Texts, title and label are taken as they are. Raises `BadRecord` if a field has the wrong type.

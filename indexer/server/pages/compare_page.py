@@ -11,7 +11,7 @@ from moverank.indexer.formatters.comparison_marks import (
     evidence_sides,
     evidence_verdict,
 )
-from moverank.indexer.formatters.comparison_page import comparison_columns, sentence_rows
+from moverank.indexer.formatters.comparison_page import comparison_columns, sentence_table
 from moverank.indexer.operations.compare import Compare, CompareVersions
 from moverank.indexer.server.pages.rendering import PageValues, error_page, page_about, rendered
 from moverank.indexer.server.pages.search_page import chosen_collection
@@ -53,20 +53,19 @@ async def compare_page(request: Request, state: ThisServer) -> HTMLResponse:
         def work(view: State, _: Task) -> PageValues:
             if form.one("versions"):
                 changes = CompareVersions(old=texts[0], new=texts[1], tau=tau).run(view)
-                return _shown(changes_verdict(changes), comparison_columns(changes_sides(changes, *texts)), [])
+                return _shown(changes_verdict(changes), comparison_columns(changes_sides(changes, *texts)), "")
             evidence = Compare(claim=texts[0], sources=texts[1], tau=tau).run(view)
             sides = evidence_sides(evidence, texts[0], {evidence.sources[0]: texts[1]})
-            return _shown(
-                evidence_verdict(evidence), comparison_columns(sides), list(sentence_rows(evidence, sides[0]))
-            )
+            sentences = sentence_table(evidence, sides[0], "Sentences of the claim")
+            return _shown(evidence_verdict(evidence), comparison_columns(sides), sentences)
 
         return await page_about(request, served, "compare.html", values, work)
     except (HttpProblem, IndexerError) as error:
         return error_page(request, "compare.html", values, error)
 
 
-def _shown(verdict: str, columns: str, sentences: list[tuple[str, int, str]]) -> PageValues:
-    """Return what the page shows; `columns` are HTML."""
+def _shown(verdict: str, columns: str, sentences: str) -> PageValues:
+    """Return what the page shows; `columns` and `sentences` are HTML."""
     return {"verdict": verdict, "columns": columns, "sentences": sentences}
 
 

@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from moverank.indexer.errors import IndexerError
-from moverank.indexer.formatters.marking import note
+from moverank.indexer.formatters.html_page import diagram_svg, marked_html
 from moverank.indexer.server.pages.static_files import static_url
 from moverank.indexer.server.pages.typed_form import TypedForm, url_of
 from moverank.indexer.server.problems import HttpProblem, answer_of
@@ -42,7 +42,8 @@ def _environment(prefix: str) -> Environment:
     environment.globals |= {
         "link_to": lambda path: prefix + path,
         "url_of": lambda *place: prefix + url_of(*place),
-        "note": note,
+        "marked": marked_html,
+        "diagram_svg": diagram_svg,
         "static_url": lambda name: prefix + static_url(name),
     }
     return environment

@@ -6,7 +6,7 @@ A posted thread leads to an address that contains it, compressed, unless it is t
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isnan
 from typing import Any
 
@@ -16,8 +16,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from moverank.indexer.documents import Document, Metadata, values_by_field
 from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.formatters.document_lines import ranking_words
-from moverank.indexer.formatters.marking import Segments, is_same, marked, note, of_part, words_of
-from moverank.indexer.formatters.sentences import BETTER, Share, legend, ranking_value, shares, verdict, work_done
+from moverank.indexer.formatters.marking import is_same, marked, note, of_part, words_of
+from moverank.indexer.formatters.sentences import BETTER, legend, ranking_value, shares, verdict, work_done
 from moverank.indexer.options import SHOWN
 from moverank.indexer.queries import StoredKey
 from moverank.indexer.server.pages.rendering import PageValues, Work, error_page, page_about, rendered
@@ -36,38 +36,22 @@ _MOST_NEAR = 100
 _MOST_LINKED = 5_000_000  # characters of the query and its options in the links of all hits
 
 
-@dataclass(frozen=True, slots=True)
-class ShownHit:
-    """A hit: the `value` that ranks it, called `measure`, the `better` direction, and the `parts` of a total."""
-
-    key: str
-    title: Segments
-    whole_title: str
-    snippet: Segments
-    label: str | None
-    metadata: list[tuple[str, str]]
-    measure: str
-    better: str
-    value: str
-    parts: list[Share]
-
-
 def shown_ranking(ranking: Ranking) -> dict[str, Any]:
     """Return the values of a ranking for the template; words of the query, and words near to them, are marked."""
     return {
         "hits": [
-            ShownHit(
-                hit.key,
-                marked(cut_title(hit.title or hit.key), _in_title(hit)),
-                hit.title or hit.key,
-                marked(hit.snippet, hit.snippet_highlights),
-                hit.label,
-                metadata_values(hit.metadata),
-                name,
-                BETTER[name],
-                number_or_dash(value),
-                parts=list(shares(ranking.terms, hit.parts, hit.costs)),
-            )
+            {
+                "key": hit.key,
+                "title": marked(cut_title(hit.title or hit.key), _in_title(hit)),
+                "whole_title": hit.title or hit.key,
+                "snippet": marked(hit.snippet, hit.snippet_highlights),
+                "label": hit.label,
+                "metadata": metadata_values(hit.metadata),
+                "measure": name,
+                "better": BETTER[name],
+                "value": number_or_dash(value),
+                "parts": list(shares(ranking.terms, hit.parts, hit.costs)),
+            }
             for hit, (name, value) in zip(ranking.hits, map(ranking_value, ranking.hits), strict=True)
         ],
         "certified": ranking.certified,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from moverank import Document, Part, Rejection
 from moverank.indexer.reading import Fields, read_documents, read_threads
-from moverank.indexer.reading.formats.threads import is_stored_record, record_of, stored_document
+from moverank.indexer.reading.formats.threads import is_stored_record, stored_document
 from moverank.indexer.reading.records import BadRecord
 
 _leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
@@ -23,7 +23,7 @@ _documents = st.builds(
 
 @given(_documents)
 def test_a_record_is_the_document_without_loss(document: Document) -> None:
-    record = json.loads(json.dumps(record_of(document)))
+    record = json.loads(json.dumps(document.to_dict()))
     assert is_stored_record(record)
     assert stored_document(record, "f:1") == document
 
@@ -64,7 +64,7 @@ def test_index_and_threads_read_them_beside_other_records(tmp_path: Path) -> Non
     document = Document("k", "T", (Part("b", 1), Part("a", 0)), " l ", {"id": 1, "text": "x"}, title_counts=False)
     path = tmp_path / "mixed.jsonl"
     others = [{"id": "n", "text": "x"}, {"id": "t", "title": "y", "comments": []}]
-    path.write_text("".join(json.dumps(record) + "\n" for record in [record_of(document), *others]))
+    path.write_text("".join(json.dumps(record) + "\n" for record in [document.to_dict(), *others]))
     read, threads = list(read_documents([str(path)])), list(read_threads([str(path)]))
     assert read[:2] == [document, Document("n", "", (Part("x"),))]
     assert threads[0] == document

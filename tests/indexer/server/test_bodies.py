@@ -26,14 +26,15 @@ PROGRAM = """
 import signal, sys
 from pathlib import Path
 from moverank.indexer.server.limits import Limits
-from moverank.indexer.server.run_server import ServeOptions, run_server
+from moverank.indexer.options import ServeOptions
+from moverank.indexer.server.run_server import run_server
 def end(*_):
     raise KeyboardInterrupt
 signal.signal(signal.SIGTERM, end)
 limits = Limits(
     body=2**20, bodies=2**20, upload=2**21, uploaded=3 * 2**20, uploads=2, seconds=600, idle=600
 )
-run_server(ServeOptions({"pets": Path(sys.argv[1])}, port=0, limits=limits), lambda url: print("serving at", url))
+run_server({"pets": Path(sys.argv[1])}, ServeOptions(port=0), limits, lambda url: print("serving at", url))
 """
 
 UPLOAD = "/collections/pets/documents"

@@ -25,7 +25,8 @@ from pathlib import Path
 import moverank.indexer.formatters.terminal  # as the command does
 from moverank.cli import NotesHandler
 from moverank.indexer.server.limits import Limits
-from moverank.indexer.server.run_server import ServeOptions, run_server
+from moverank.indexer.options import ServeOptions
+from moverank.indexer.server.run_server import run_server
 import logging
 logging.getLogger("moverank").addHandler(NotesHandler())
 def end(*_):
@@ -46,7 +47,7 @@ signal.signal(signal.SIGUSR2, release)
 place, idle, connections, descriptors = sys.argv[1:]
 resource.setrlimit(resource.RLIMIT_NOFILE, (int(descriptors), int(descriptors)))
 limits = Limits(idle=float(idle), connections=int(connections), seconds=600)
-run_server(ServeOptions({"pets": Path(place)}, port=0, limits=limits), lambda url: print("serving at", url))
+run_server({"pets": Path(place)}, ServeOptions(port=0), limits, lambda url: print("serving at", url))
 """
 
 REQUEST = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"

@@ -31,7 +31,8 @@ from moverank.indexer.reranking.reranker import Reranker
 from moverank.indexer.server.limits import Limits
 from moverank.rerank.runtime.deadline import check_time
 ending.GRACE, ending.LAST = float(sys.argv[2]), 2
-from moverank.indexer.server.run_server import ServeOptions, run_server
+from moverank.indexer.options import ServeOptions
+from moverank.indexer.server.run_server import run_server
 
 def end(*_):
     raise KeyboardInterrupt
@@ -43,8 +44,8 @@ def rank(self, queries, *arguments, **fields):
 
 Reranker.rank_many = rank
 signal.signal(signal.SIGTERM, end)
-options = ServeOptions({"pets": Path(sys.argv[1])}, port=0, limits=Limits(threads=2, seconds=1000.0))
-run_server(options, lambda url: print("serving at", url))
+limits = Limits(threads=2, seconds=1000.0)
+run_server({"pets": Path(sys.argv[1])}, ServeOptions(port=0), limits, lambda url: print("serving at", url))
 """
 BUSY, HUNG = "dog", "train"
 """Queries whose work never ends by itself: that of one checks the time, that of the other cannot."""

@@ -17,12 +17,13 @@ PROGRAM = """
 import signal, sys
 from pathlib import Path
 from moverank.indexer.server.limits import Limits
-from moverank.indexer.server.run_server import ServeOptions, run_server
+from moverank.indexer.options import ServeOptions
+from moverank.indexer.server.run_server import run_server
 def end(*_):
     raise KeyboardInterrupt
 signal.signal(signal.SIGTERM, end)
 limits = Limits(threads=1, queue=1, seconds=float(sys.argv[2]), texts=5000, writes=1)
-run_server(ServeOptions({"pets": Path(sys.argv[1])}, port=0, limits=limits), lambda url: print("serving at", url))
+run_server({"pets": Path(sys.argv[1])}, ServeOptions(port=0), limits, lambda url: print("serving at", url))
 """
 
 LONG = {"query": "dog cat bird wine train", "texts": [f"{i} cat wine bus plane apple river " * 20 for i in range(1500)]}

@@ -21,7 +21,9 @@ DEFECTS = """
 import signal, sys
 from pathlib import Path
 from moverank.indexer.server import search_api
-from moverank.indexer.server.run_server import ServeOptions, run_server
+from moverank.indexer.options import ServeOptions
+from moverank.indexer.server.limits import Limits
+from moverank.indexer.server.run_server import run_server
 def end(*_):
     raise KeyboardInterrupt
 signal.signal(signal.SIGTERM, end)
@@ -31,14 +33,17 @@ def fails(text, *_):
     except KeyError as error:
         raise ValueError(f"cannot read {text}") from error
 search_api.as_query = fails
-run_server(ServeOptions({"pets": Path(sys.argv[1])}, port=0, log=sys.argv[2]), lambda url: print("serving at", url))
+options = ServeOptions(port=0, log=sys.argv[2])
+run_server({"pets": Path(sys.argv[1])}, options, Limits(), lambda url: print("serving at", url))
 """
 
 PATIENT = """
 import signal, sys, threading
 from pathlib import Path
 from moverank.indexer.server import documents_api, guard, rerank_api, search_api
-from moverank.indexer.server.run_server import ServeOptions, run_server
+from moverank.indexer.options import ServeOptions
+from moverank.indexer.server.limits import Limits
+from moverank.indexer.server.run_server import run_server
 def end(*_):
     raise KeyboardInterrupt
 signal.signal(signal.SIGTERM, end)
@@ -59,7 +64,7 @@ def logged(method, path, *rest):
     if path == "/health":
         answered.set()
 guard.log_request = logged
-run_server(ServeOptions({"pets": Path(sys.argv[1])}, port=0), lambda url: print("serving at", url))
+run_server({"pets": Path(sys.argv[1])}, ServeOptions(port=0), Limits(), lambda url: print("serving at", url))
 """
 
 Start = Callable[..., RunningServer]

@@ -17,12 +17,12 @@ PROGRAM = """
 import signal, sys
 from pathlib import Path
 from moverank.indexer.server.limits import Limits
-from moverank.indexer.server.run_server import ServeOptions, run_server
+from moverank.indexer.options import ServeOptions
+from moverank.indexer.server.run_server import run_server
 def end(*_):
     raise KeyboardInterrupt
 signal.signal(signal.SIGTERM, end)
-options = ServeOptions({"docs": Path(sys.argv[1])}, port=0, limits=Limits(seconds=600))
-run_server(options, lambda url: print("serving at", url))
+run_server({"docs": Path(sys.argv[1])}, ServeOptions(port=0), Limits(seconds=600), lambda url: print("serving at", url))
 """
 """A server that answers however slow the machine is."""
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from moverank import Collection, Document, Event, NoKnownWords, Part, Settings, UnknownKey, UsageError
 from moverank.indexer.files.location import collection_directory
-from moverank.indexer.formatters.watch_lines import watch_object
 from moverank.indexer.indexing import sync
 from moverank.indexer.maintenance.backup import copy_collection
 from moverank.indexer.options import OtherGroups
@@ -164,7 +163,7 @@ def test_a_watch_keeps_its_ranking_and_is_replaced_by_name(watched: Collection) 
     assert (made.ranking, made.where) == ("pwmd:gamma=0.75,weights=tfidf", {"label": ["red"]})
     assert made.query == Document("", "ant", (Part("bee", 1),))
     assert watched.watch("nan", "ant", 1, where={"label": [float("nan"), 3]}).where == {"label": ["NaN", "3"]}
-    assert watch_object(watched.watch("nan", Document("x", "ant", (Part("bee"),), title_counts=False), 1))["query"] == {
+    assert watched.watch("nan", Document("x", "ant", (Part("bee"),), title_counts=False), 1).asked.to_dict() == {
         "title": "ant",
         "parts": [{"text": "bee", "rank": 0}],
         "title_counts": False,
@@ -326,7 +325,7 @@ def test_watches_have_a_largest_number_of_characters_together(
     watched.watch("second", "bee", 1)
     before = watched.watches()
     with watched.reading() as reader:
-        stored = [(each.name, json.dumps(each.query), json.dumps(each.conditions)) for each in reader.watches()]
+        stored = [(each.name, json.dumps(each.asked.to_dict()), json.dumps(each.where)) for each in reader.watches()]
     most = sum(len(text) for each in stored for text in each)
     monkeypatch.setattr(matching, "_MOST_CHARACTERS", most)
     with pytest.raises(UsageError, match=f"have at most {most} characters together, as JSON: with this one they"):
