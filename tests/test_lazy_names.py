@@ -8,9 +8,16 @@ from types import ModuleType
 import pytest
 
 _INIT = """
+from typing import TYPE_CHECKING
+
 from moverank.lazy_names import lazy_names
 
-__getattr__, __dir__ = lazy_names(globals(), {".circles": "area PI", "fractions": "Fraction"})
+if TYPE_CHECKING:
+    from fractions import Fraction as Fraction
+    from .circles import area as area
+    from .circles import PI as PI
+
+__all__, __getattr__, __dir__ = lazy_names(globals())
 """
 
 
@@ -39,6 +46,7 @@ def test_a_name_of_another_package_is_that_packages(package: ModuleType) -> None
 def test_names_are_listed_before_they_are_imported(package: ModuleType) -> None:
     assert {"area", "PI", "Fraction", "__name__"} <= set(dir(package))
     assert dir(package) == sorted(set(dir(package)))
+    assert package.__all__ == ["Fraction", "area", "PI"]
     assert "lazy_shapes.circles" not in sys.modules
 
 

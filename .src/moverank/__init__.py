@@ -72,32 +72,5 @@ if TYPE_CHECKING:
     from moverank.rerank.words.embedding import Embedding as Embedding
     from moverank.rerank.words.tokenizer import stop_words as stop_words
 
-_HOMES = {
-    "moverank.indexer.collection": "Collection",
-    "moverank.indexer.documents": "Changes Document Event Part Rejection Watch",
-    "moverank.indexer.errors": "CollectionError IndexerError LockedError PruneRefused QueryVectorError ReadError "
-    "RecordError SettingsError UnknownKey UsageError VectorsError",
-    "moverank.indexer.options": "SearchOptions",
-    "moverank.indexer.proofs.verify": "ProofRejected Verified verify",
-    "moverank.indexer.reranking.reranker": "Reranker compare",
-    "moverank.indexer.search.document_frequencies": "DocumentFrequencies",
-    "moverank.indexer.settings": "Settings",
-    "moverank.rerank.bags.bag": "Bag Bags",
-    "moverank.rerank.distance.cell_limit": "limit_cells",
-    "moverank.rerank.distance.evidence": "Carried Evidence SentenceEvidence Uncovered",
-    "moverank.rerank.distance.explain": "Explanation WhyNot",
-    "moverank.rerank.distance.rank_vectors": "VectorWeights rank_vectors",
-    "moverank.rerank.distance.text_changes": "TextChange TextChanges",
-    "moverank.rerank.errors": "BagError EmbeddingError EncoderError NoKnownWords OptionError OutOfTime RerankError "
-    "ScorerError TooLarge TransportError",
-    "moverank.rerank.ranking": "DISTANCES Distance Flow Highlight Hit Passage Percentile Ranking "
-    "Span StageCounts TermScale",
-    "moverank.rerank.words.detection": "detect_language",
-    "moverank.rerank.words.embedding": "Embedding",
-    "moverank.rerank.words.tokenizer": "stop_words",
-}
-"""The public names, by the module that defines them."""
-
 if not TYPE_CHECKING:  # type checkers would accept any name, and do not compute `__all__`
-    __all__ = [name for names in _HOMES.values() for name in names.split()]
-    __getattr__, __dir__ = _lazy_names(globals(), _HOMES)
+    __all__, __getattr__, __dir__ = _lazy_names(globals())

@@ -1,19 +1,20 @@
 """Names of a package that are imported on first use (PEP 562)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 
-def lazy_names(
-    package: dict[str, Any], homes: Mapping[str, str]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` of a package, whose `globals()` are given.
+def lazy_names(package: dict[str, Any]) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__all__`, `__getattr__` and `__dir__` of a package, whose `globals()` are given.
 
-    `homes`: the names, separated by spaces, by the module that defines them, absolute or relative (`.module`). No name
+    The names are those that its source imports for type checkers by lines `from MODULE import NAME as NAME`. No name
     may equal the name of a module in the package: importing the module sets an attribute, which hides `__getattr__`.
     """
     name_of_package = package["__name__"]
-    modules = {name: module for module, names in homes.items() for name in names.split()}
+    source = package["__loader__"].get_data(package["__file__"]).decode()  # `get_source` would import `tokenize`
+    lines = [line.split() for line in source.splitlines()]
+    imports = [line for line in lines if line[:1] == ["from"] and line[4:] == ["as", line[3]]]
+    modules = {name: module for _, module, _, name, *_ in imports}
 
     def getattr_(name: str) -> Any:
         """Import a name on first use; raise AttributeError for any other name."""
@@ -28,4 +29,4 @@ def lazy_names(
         """List the names, imported or not."""
         return sorted({*package, *modules})
 
-    return getattr_, dir_
+    return list(modules), getattr_, dir_

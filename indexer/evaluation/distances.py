@@ -6,12 +6,10 @@ A file is named by a digest of its input, so it cannot be out of date; the direc
 import logging
 import os
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 CACHE = "evaluation"
@@ -49,15 +47,11 @@ class RowCache:
         if self._directory is None or not shape[0]:
             return np.zeros(shape, dtype)
         self._directory.mkdir(exist_ok=True)
-        path = self._directory / f"{name}.npy"
+        path, size = self._directory / name, shape[0] * shape[1] * dtype.itemsize
         if path.is_symlink():  # somebody else's: what it names is not written
             path.unlink()
-        with suppress(OSError, ValueError):  # missing, or truncated
-            stored: NDArray[_Number] = open_memmap(path, "r+")
-            if stored.shape == shape and stored.dtype == dtype:
-                return stored
-        new: NDArray[_Number] = open_memmap(path, "w+", dtype=dtype, shape=shape)
-        return new
+        kept = path.is_file() and path.stat().st_size == size
+        return np.memmap(path, dtype, "r+" if kept else "w+", shape=shape)
 
 
 def results_directory(index: Path) -> Path | None:

@@ -1,11 +1,10 @@
-"""Arrays on disk: files of one array, files that cache several by name, and checks of values that are used as indices.
+"""Arrays on disk: files of one array, files of several by name, and checks of values that are used as indices.
 
-A file of one array belongs to a directory whose manifest has its checksum. A cache contains its own checksum, and is
-computed again if it is damaged. Checksums can be forged, and compiled code does not check bounds: a wrong index would
+A file of one array belongs to a directory whose manifest has its checksum. A file of several contains its own, and a
+damaged cache is computed again. Checksums can be forged, and compiled code does not check bounds: a wrong index would
 read other memory. So the indices in a file are checked once, when the file is first used.
 """
 
-import io
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -50,54 +49,35 @@ class ArrayWriter:
 
 
 @contextmanager
-def array_file(path: Path, dtype: str, shape: tuple[int, ...] = ()) -> Iterator[ArrayWriter]:
+def array_file(path: Path, dtype: str) -> Iterator[ArrayWriter]:
     """Create the file `path` of one array, which grows along its first axis; only the piece being written is in memory.
 
-    `dtype` is the type of the items, with byte order; `shape` is the shape of one item, `()` for scalars. A file
-    `NAME.npy` has numpy's header, written last: an unfinished file cannot be mistaken for a complete one. Other files
-    have only the items. Raises OSError.
+    `dtype` is the type of the items, with byte order. Raises OSError.
     """
     with durable_file(path, "xb") as file:
-        file.write(b"\0" * len(_header(path, dtype, (0, *shape))))
-        writer = ArrayWriter(file, dtype)
-        yield writer
-        file.seek(0)
-        file.write(_header(path, dtype, (writer.count, *shape)))
+        yield ArrayWriter(file, dtype)
 
 
 def write_array(path: Path, dtype: str, array: NDArray[Any]) -> None:
     """Create the file `path` of an `array` (n, ...); see `array_file`."""
-    with array_file(path, dtype, array.shape[1:]) as file:
+    with array_file(path, dtype) as file:
         file.write(array)
 
 
 def map_array(
     path: Path, dtype: str, shape: tuple[int, ...] | None = None, *, mode: Literal["r", "c"] = "c"
 ) -> NDArray[Any]:
-    """Map the array that `array_file` wrote; with `shape` None, a whole file without a header, in one dimension.
+    """Map the array that `array_file` wrote; with `shape` None, in one dimension.
 
-    Raises DamagedFile if the header or the size of the file differs, and OSError. The `mode` is copy-on-write although
-    nothing is written: numba would compile each kernel again for read-only arrays.
+    Raises DamagedFile for a file of another size, and OSError. The `mode` is copy-on-write although nothing is written:
+    numba would compile each kernel again for read-only arrays.
     """
     size, itemsize = path.stat().st_size, np.dtype(dtype).itemsize
     shape = (size // itemsize,) if shape is None else shape
-    expected, count = _header(path, dtype, shape), math.prod(shape)
-    with path.open("rb") as file:
-        header = file.read(len(expected))
-    if header != expected or size != len(expected) + count * itemsize:
+    if size != math.prod(shape) * itemsize:
         raise DamagedFile(path, MISMATCH)
-    if not count:
-        return np.empty(shape, dtype)
     # A plain view: computations on an np.memmap would return np.memmap, too.
-    return np.asarray(np.memmap(path, dtype, mode, len(expected), shape))
-
-
-def _header(path: Path, dtype: str, shape: tuple[int, ...]) -> bytes:
-    """Return numpy's header of a `.npy` file; padding makes its length independent of the size of the first axis."""
-    file = io.BytesIO()
-    if path.suffix == ".npy":
-        np.lib.format.write_array_header_1_0(file, {"descr": dtype, "fortran_order": False, "shape": shape})
-    return file.getvalue()
+    return np.asarray(np.memmap(path, dtype, mode, shape=shape)) if size else np.empty(shape, dtype)
 
 
 def write_checksums(path: Path, content: Mapping[str, Any]) -> None:
@@ -113,16 +93,24 @@ def read_arrays(path: Path | None, key: str = "", kinds: Kinds | None = None) ->
     None, too, if the arrays are not of these `kinds`.
     """
     with suppress(OSError, ValueError, KeyError, TypeError):
-        content = _intact(path) if path else None
-        if content is not None:
-            arrays = _cached(content[_HEADER:], key)
-            if kinds is None or {name: (array.dtype.str, array.ndim) for name, array in arrays.items()} == kinds:
-                return arrays
+        arrays = mapped_arrays(map_array(path, "|u1"), key) if path else None
+        if arrays is not None and kinds in (
+            None,
+            {name: (array.dtype.str, array.ndim) for name, array in arrays.items()},
+        ):
+            return arrays
     return None
 
 
-def _cached(content: NDArray[np.uint8], key: str) -> dict[str, NDArray[Any]]:
-    """Return the arrays in the bytes after the checksum; KeyError for another key, ValueError for impossible arrays."""
+def mapped_arrays(file: NDArray[np.uint8], key: str = "") -> dict[str, NDArray[Any]]:
+    """Return the arrays in a mapped file of several.
+
+    Raises KeyError for another key, and ValueError, KeyError or TypeError for a file that does not match its checksum,
+    or holds impossible arrays.
+    """
+    content = file[_HEADER:]
+    if not _is_intact(file):
+        raise ValueError(MISMATCH)
     described = json.loads(bytes(content[: 1 << 16]).partition(b"\n")[0])
     if described["key"] != key:
         raise KeyError(key)
@@ -137,24 +125,27 @@ def _cached(content: NDArray[np.uint8], key: str) -> dict[str, NDArray[Any]]:
 
 def is_intact(path: Path) -> bool:
     """Return whether a cache matches its checksum; OSError if it cannot be read."""
-    return _intact(path) is not None
+    return _is_intact(map_array(path, "|u1"))
 
 
-def _intact(path: Path) -> NDArray[np.uint8] | None:
-    """Map a whole file; None if it does not match its checksum."""
-    content = map_array(path, "|u1")
-    matches = bytes(content[:_HEADER]).decode("latin-1") == checksum(content[_HEADER:])
-    return content if matches else None
+def _is_intact(file: NDArray[np.uint8]) -> bool:
+    return bytes(file[:_HEADER]).decode("latin-1") == checksum(file[_HEADER:])
 
 
 def write_arrays(path: Path | None, arrays: Arrays, key: str = "") -> None:
-    """Write arrays atomically; do nothing without a `path`, or if it is not writable or the disk is full.
+    """Save arrays; do nothing without a `path`, or if it is not writable or the disk is full.
 
     A directory has at most `MOST_FILES` caches of a snapshot: clients of a server may choose any gamma.
     """
     if path is None or (path.name.startswith(CACHED) and not path.exists() and _is_full(path.parent)):
         return
-    with suppress(OSError), atomic_file(path) as file:
+    with suppress(OSError):
+        save_arrays(path, arrays, key)
+
+
+def save_arrays(path: Path, arrays: Arrays, key: str = "") -> None:
+    """Write a file of several arrays atomically; raises OSError."""
+    with atomic_file(path) as file:
         file.write(joined_checksum(_pieces(key, arrays)).encode())
         for piece in _pieces(key, arrays):
             file.write(piece)
@@ -178,7 +169,7 @@ def _pieces(key: str, arrays: Arrays) -> Iterator[Any]:
         line = json.dumps({"key": key, "arrays": described}).encode() + b"\n"
     yield line + bytes(start - _HEADER - len(line))
     for array in arrays.values():
-        yield np.ascontiguousarray(array).data.cast("B") if array.size else b""
+        yield np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
         yield bytes(_aligned(array.nbytes) - array.nbytes)
 
 

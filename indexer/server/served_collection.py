@@ -1,23 +1,16 @@
-"""A collection that is served: all requests share one state, which follows its revisions; changes wait in a queue.
-
-Each state has a reranker of texts, with its weights. The number of running and waiting changes is limited.
-"""
+"""A collection in one place that is served: all requests share one state, with a reranker of texts by its weights."""
 
 import logging
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import closing, suppress
+from contextlib import closing
 from functools import cached_property
 from itertools import islice
-from math import inf
 from pathlib import Path
-from threading import Event, Lock, Thread
-from time import monotonic
-from typing import TypeVar
 
 from moverank.indexer.documents import Changes
-from moverank.indexer.errors import CollectionError, IndexerError
+from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.directory import DATABASE
 from moverank.indexer.indexing.collection_vectors import open_collection
 from moverank.indexer.operations.read_state import ReadState
@@ -26,58 +19,13 @@ from moverank.indexer.ranking_spec import RankingSpec, resolve
 from moverank.indexer.reranking.reranker import Reranker, stored_options
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import HttpProblem
-from moverank.indexer.server.served import Facts
+from moverank.indexer.server.served import Served, WorkResult
 from moverank.indexer.server.writer_process import Change, WriterProcess, keep_up, return_freed_memory
 from moverank.indexer.state.follower import Follower
-from moverank.indexer.store import Reader, repeated
+from moverank.indexer.store import Reader
 from moverank.rerank.distance.ground_cost import NearWord, nearest_words
-from moverank.rerank.errors import NoKnownWords, RerankError
+from moverank.rerank.errors import NoKnownWords
 
-
-class WaitingWrites:
-    """Counts the changes that run or wait, at most `limit`; `count` is their number."""
-
-    def __init__(self, limit: int) -> None:
-        self.count, self._limit, self._lock = 0, limit, Lock()
-
-    def add(self, submit: "Callable[[], Future[Changes]]") -> "Future[Changes]":
-        """Return the change that `submit` puts in the queue, counted until its end; HttpProblem 503 if many wait."""
-        with self._lock:
-            if self.count >= self._limit:
-                raise HttpProblem(503, "too many changes wait: try again later", {"Retry-After": "2"})
-            self.count += 1
-        try:
-            change = submit()
-        except BaseException:
-            self._remove()
-            raise
-        change.add_done_callback(self._remove)
-        return change
-
-    def _remove(self, _: "Future[Changes] | None" = None) -> None:
-        with self._lock:
-            self.count -= 1
-
-
-class DatabaseCheck:
-    """The check of a database for changes, one at a time: it runs while a block of `with` is entered."""
-
-    def __init__(self) -> None:
-        self._began = inf
-
-    def __enter__(self) -> None:
-        self._began = monotonic()
-
-    def __exit__(self, *_: object) -> None:
-        self._began = inf
-
-    @property
-    def problem(self) -> str:
-        """Return a sentence if the check takes so long that the database seems not to answer, else an empty string."""
-        return "the database does not answer" if monotonic() - self._began > _HANGS else ""
-
-
-_HANGS = 10.0  # seconds of a check, which usually takes milliseconds
 _SOME = 100  # characters of a text, enough for a query
 
 
@@ -132,61 +80,36 @@ class ServedState(ReadState):
         return Reranker(self.embedding, **stored_options(self.settings), frequencies=frequencies)
 
 
-_POLL = 0.5  # seconds between checks for changes by other processes
-_SHARE = 10  # opening new states takes at most about 1 / `_SHARE` of the time
-_FAILURES = (IndexerError, RerankError, OSError)
 _UPKEEP = 256  # changed documents after which training and compaction may be necessary
-
-_Answer = TypeVar("_Answer")
 
 _log = logging.getLogger("moverank")
 
 
-class ServedCollection:
-    """The collection in `directory`, called `name` by clients.
-
-    A state that was committed, here or by another process, replaces the one before as a whole; searches that began
-    before end on theirs. Raises CollectionError if there is no usable collection.
-    """
+class ServedCollection(Served):
+    """The collection in `directory`. Raises CollectionError if there is no usable one."""
 
     def __init__(self, name: str, directory: Path, limits: Limits) -> None:
-        self.name, self.directory = name, directory
+        super().__init__(name, limits)
+        self.directory = directory
         self._store, _, self._embedding = open_collection(directory)
-        self._rankings = limits.rankings
         self._states = Follower(ServedState, self._store, directory, lambda: self._embedding, self._opened)
         self._states.refresh()
-        self._changed, self._closed = Event(), Event()
         self._writer = WriterProcess(directory, limits.work_seconds, limits.cells)
-        self._writes, self._write_lock = WaitingWrites(limits.writes), Lock()
         self._changes = 0  # documents since the last upkeep
-        self._check, self._problem = DatabaseCheck(), ""
-        self._refresher = Thread(target=self._follow, name=f"moverank-refresh-{name}", daemon=True)
         self._refresher.start()
 
     def _opened(self, state: ServedState) -> None:
         """Prepare a state for requests."""
-        state.allow(self._rankings)
+        state.allow(self._limits.rankings)
         state.warm()
         state.documents  # noqa: B018 - counted now: the connection may be lost later
         self._embedding = state.embedding
 
     @property
-    def waiting_writes(self) -> int:
-        """Return the number of changes that run or wait."""
-        return self._writes.count
+    def _state(self) -> ServedState | None:
+        return self._states.state
 
-    @property
-    def problem(self) -> str:
-        """Return why the database cannot be read now, or an empty string; the last state is still searched."""
-        return self._check.problem or self._problem
-
-    @property
-    def revision(self) -> int:
-        """Return the revision that is searched, 0 before there is any."""
-        state = self._states.state
-        return state.revision if state else 0
-
-    def answer(self, work: Callable[[ServedState], _Answer]) -> _Answer:
+    def answer(self, work: Callable[[ServedState], WorkResult]) -> WorkResult:
         """Return the result of `work` on the current state; `work` runs again after a repair, or on a new connection.
 
         Raises HttpProblem 503 while there are no word vectors yet, and ConnectionLost if there is no connection.
@@ -194,39 +117,26 @@ class ServedCollection:
         _ = self.facts
         return self._states.run(work)
 
-    @property
-    def facts(self) -> Facts:
-        """Return what is known of the current state; HttpProblem 503 while there are no word vectors yet."""
-        if (state := self._states.state) is None:
-            raise HttpProblem(503, f"the collection {self.name!r} has no word vectors yet: add more text")
-        return state
-
-    def read(self, work: Callable[[Reader], _Answer]) -> _Answer:
+    def read(self, work: Callable[[Reader], WorkResult]) -> WorkResult:
         """Return the result of `work` on the last commit, which may not be searched yet."""
         with self._store.reading() as reader:
             return work(reader)
 
-    def write(self, change: Change) -> "Future[Changes]":
-        """Run `change` after the waiting changes; HttpProblem 503 if too many wait."""
-        running = self._writes.add(lambda: self._writer.submit(change))
-        running.add_done_callback(self._written)
-        return running
+    def _submit(self, change: Change) -> "Future[Changes]":
+        return self._writer.submit(change)
 
     def _written(self, change: "Future[Changes]") -> None:
         """Follow a change; training and compaction come after many, or if nothing can be searched yet."""
-        with self._write_lock:
+        with self._lock:
             if not change.exception():
                 done = change.result()
                 self._changes += done.added + done.updated + done.removed
-            due = self._changes >= _UPKEEP or (self._changes and self._states.state is None)
+            due = self._changes >= _UPKEEP or (self._changes and self._state is None)
             if due:
                 self._changes = 0
         self._changed.set()
         if due:
-            self._keep_up()
-
-    def _keep_up(self) -> None:
-        self._writer.submit(keep_up, limited=False).add_done_callback(self._kept_up)
+            self._writer.submit(keep_up, limited=False).add_done_callback(self._kept_up)
 
     def _kept_up(self, upkeep: "Future[Changes]") -> None:
         if error := upkeep.exception():
@@ -235,41 +145,14 @@ class ServedCollection:
 
     def refresh(self) -> None:
         """Open the committed state unless it is the current one, and let it replace that. Raises CollectionError."""
-        if self._is_behind() and self._states.refresh():
+        if self.is_behind() and self._states.refresh():
             return_freed_memory()
 
-    def _is_behind(self) -> bool:
-        """Return whether there is a later state than the current one."""
+    def _is_changed(self) -> bool:
         file = self.directory / DATABASE
         if not self._store.shared and not os.access(file, os.R_OK):  # an open file stays readable after its removal
             raise CollectionError(f"{file} was removed, or may not be read")
-        with self._check:
-            return self._states.is_behind()
-
-    def _follow(self) -> None:
-        """Refresh after changes, but so rarely that most of the time is left for searches."""
-        said, opens = "", 0.0  # the time from which a new state may be opened
-        while not self._closed.is_set():
-            self._changed.wait(_POLL)
-            self._changed.clear()
-            began = monotonic()
-            if began < opens:
-                with suppress(*_FAILURES):  # the next refresh reports it
-                    self._is_behind()
-                continue
-            try:
-                repeated(self.refresh)
-                self._problem = ""
-                said = ""
-            except _FAILURES as error:
-                self._problem = str(error)
-                if str(error) != said:  # not after every further attempt
-                    said = str(error)
-                    _log.warning(
-                        "%s: the last state is still served, as the new one cannot be opened: %s", self.name, error
-                    )
-            taken = monotonic() - began
-            opens = began + (1 + _SHARE) * taken if taken > _POLL / _SHARE else 0.0
+        return self._states.is_behind()
 
     def stop(self, *, running: bool) -> None:
         """Refuse the changes that wait, and all later ones; `running`: end the one that runs, too."""
@@ -278,8 +161,6 @@ class ServedCollection:
     def close(self) -> None:
         """End the change that runs, then close the collection."""
         self._writer.close()
-        self._closed.set()
-        self._changed.set()
-        self._refresher.join()
+        super().close()
         with closing(self._store):
             self._states.close()

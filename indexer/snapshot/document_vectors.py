@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import CollectionError
+from moverank.indexer.files.arrays import save_arrays
 from moverank.indexer.given_vectors import Space, unpacked
-from moverank.indexer.snapshot.encoder_fit import save_encoder
 from moverank.indexer.snapshot.snapshot_layout import ENCODER
 from moverank.rerank.bags.bag import Bags, lookup
 from moverank.rerank.bags.weights import with_factors
@@ -75,7 +75,7 @@ class EncodedVectors:
 
     def save(self, directory: Path) -> None:
         """See `DocumentVectors.save`."""
-        save_encoder(self.encoder, directory / ENCODER)
+        save_arrays(directory / ENCODER, self.encoder.state())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,19 +3,17 @@
 Words with their vectors, and the document frequencies for the weights of bags, are read from the database.
 """
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import DamagedFile
-from moverank.indexer.files.atomic_write import OpenFile, durable_file
-from moverank.indexer.files.checksums import FileChecksum
+from moverank.indexer.files.arrays import map_array, mapped_arrays
+from moverank.indexer.files.checksums import FileChecksum, check_data
 from moverank.indexer.ranking_spec import Weights
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.segment import Portion, assemble, concatenated
@@ -92,7 +90,8 @@ class FittedEncoder:
     def __init__(
         self, path: Path, name: str, checksum: FileChecksum | None = None, dims: tuple[int, int] | None = None
     ) -> None:
-        self._file, self._name, self._dims = OpenFile(path, checksum), name, dims
+        self._path, self._name, self._checksum, self._dims = path, name, checksum, dims
+        self._file = map_array(path, "|u1")
         self._encoder: Encoder | None = None
 
     def check(self) -> None:
@@ -103,15 +102,14 @@ class FittedEncoder:
     def restored(self) -> Encoder:
         """Return the encoder; DamagedFile if the file does not hold one, EncoderError if its package is missing."""
         if self._encoder is None:
-            self._file.check()
+            if self._checksum is not None:
+                check_data(self._path, self._file, self._checksum)
             encoder = encoder_class(self._name)  # outside of the block: a missing package is no damage
             try:
-                with os.fdopen(os.dup(self._file.descriptor), "rb") as file, np.load(file, allow_pickle=False) as state:
-                    restored = encoder.restore(dict(state))
+                restored = encoder.restore(mapped_arrays(self._file))
                 self._require_dims(restored)
-            except (EncoderError, OSError, ValueError, KeyError, BadZipFile) as error:
-                raise DamagedFile(self._file.path, f"holds no encoder: {error}") from error
-            self._file.close()
+            except (EncoderError, ValueError, KeyError, TypeError) as error:
+                raise DamagedFile(self._path, f"holds no encoder: {error}") from error
             self._encoder = restored
         return self._encoder
 
@@ -123,9 +121,3 @@ class FittedEncoder:
             word = Documents(bags, np.ones(1), np.zeros(1, np.int64), np.zeros((1, taken), np.float32))
             if encode(restored, word).shape[1] != returned:
                 raise ValueError(f"its vectors have {restored.dim} dimensions, not {returned}")
-
-
-def save_encoder(encoder: Encoder, path: Path) -> None:
-    """Write an encoder's state durably."""
-    with durable_file(path) as file:
-        np.savez(file, **encoder.state())  # type: ignore[arg-type]  # the stub confuses array names with parameters

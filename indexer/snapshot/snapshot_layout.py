@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from moverank.indexer.settings import Settings
     from moverank.indexer.store import Reader
 
-FORMAT = 4
+FORMAT = 5
 PREFIX, REMOVED, META = "snapshot-", "removed-snapshot-", "meta.json"
-FIRST_STAGE, ENCODER = "first_stage.faiss", "encoder.npz"
+FIRST_STAGE, ENCODER = "first_stage.faiss", "encoder"
 VECTOR_IDS, DOCUMENT_VECTORS = "stage_ids", "stage_vectors"
 VECTOR_FILES = {VECTOR_IDS: "<i8", DOCUMENT_VECTORS: "<f4"}
 """The ids of the documents in the first stage, and their vectors; kept only if the vectors were given."""

@@ -33,16 +33,5 @@ if TYPE_CHECKING:
     from moverank.indexer.store.writer import Row as Row
     from moverank.indexer.store.writer import Writer as Writer
 
-_HOMES = {
-    ".auditor": "AuditedBlock Auditor",
-    ".engines": "database_errors repeated sqlite_url",
-    ".place": "direct_reader exists locked_for_writing open_existing open_store restore_cache",
-    ".reader": "CountedPart DisplayFields Entry FieldTest PartRow Reader StoredDocument StoredSource StoredState "
-    "StoredWord",
-    ".store": "Store",
-    ".writer": "Row Writer",
-}
-"""The names, by the module that defines them."""
-
 if not TYPE_CHECKING:  # type checkers would accept any name
-    __getattr__, __dir__ = lazy_names(globals(), _HOMES)
+    __all__, __getattr__, __dir__ = lazy_names(globals())

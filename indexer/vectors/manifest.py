@@ -10,13 +10,13 @@ from moverank.indexer.files.directory import VECTORS
 
 REPAIR_HINT = "`moverank check --repair` restores the word vectors"
 
-VERSION = 2
+VERSION = 3
 """Version of the directory's layout."""
 
 MANIFEST = "embedding.json"
-MATRICES = ("vectors.npy", "subwords.npy")
+MATRICES = ("vectors", "subwords")
 TOKENIZER = "tokenizer.json"
-LENGTHS = "lengths.npy"
+LENGTHS = "lengths"
 
 
 FINGERPRINT = "fingerprint"

@@ -1,16 +1,15 @@
 """The directory that holds an embedding, mapped and checked: the words on opening, vectors when they are read.
 
-vectors.npy            (v, d) float32, row i for word i
-words.npy ends.npy     the words' UTF-8 concatenated (bytes,) uint8, and the end of each (v,) int64
-order.npy              the rows sorted by word (v,) int32
-form-hashes.npy        hashes of the other forms of words (m,) uint64, increasing, if these are looked up: see `Forms`
-form-rows.npy          the row of each (m,) int32
-subwords.npy           the vectors of subwords (b, d) float32, if there are any: fastText's n-grams, or pieces of
-tokenizer.json         this tokenizer, of a static embedding model
-lengths.npy            the lengths (v,) float32 of vectors before they were scaled to length 1; missing for other
-                       vectors
-vectors-sums.npy       checksums of the blocks of vectors.npy (n,) uint64; subwords-sums.npy likewise
-embedding.json         the manifest: the source, the sizes, the fingerprint, and the checksums of the other files
+vectors         (v, d) float32, row i for word i
+words ends      the words' UTF-8 concatenated (bytes,) uint8, and the end of each (v,) int64
+order           the rows sorted by word (v,) int32
+form-hashes     hashes of the other forms of words (m,) uint64, increasing, if these are looked up: see `Forms`
+form-rows       the row of each (m,) int32
+subwords        the vectors of subwords (b, d) float32, if there are any: fastText's n-grams, or pieces of
+tokenizer.json  this tokenizer, of a static embedding model
+lengths         the lengths (v,) float32 of vectors before they were scaled to length 1; missing for other vectors
+vectors-sums    checksums of the blocks of vectors (n,) uint64; subwords-sums likewise
+embedding.json  the manifest: the source, the sizes, the fingerprint, and the checksums of the other files
 
 Opening detects missing and unexpected files, wrong sizes, and damage to the words. Damage to the numbers is detected
 when a block of them is first read: a search reads the rows of a few words, and checking a file of gigabytes first would
@@ -36,7 +35,7 @@ from moverank.rerank.words.languages import language_of
 from moverank.rerank.words.subwords import NGrams, Pieces, Split, Subwords
 from moverank.rerank.words.vocabulary import Vocabulary
 
-HASHES, ROWS = "form-hashes.npy", "form-rows.npy"
+HASHES, ROWS = "form-hashes", "form-rows"
 
 BLOCK = 1 << 16
 """Number of bytes covered by one checksum."""
@@ -86,7 +85,7 @@ def _buffer(matrix: NDArray[Any]) -> memoryview:
 
 def checksums_name(matrix: str) -> str:
     """Return the name of the file with the block checksums of a matrix."""
-    return matrix.replace(".npy", "-sums.npy")
+    return f"{matrix}-sums"
 
 
 def open_vectors(directory: Path) -> Embedding:
@@ -103,12 +102,12 @@ def open_vectors(directory: Path) -> Embedding:
         words = _vocabulary(directory, manifest, checksums)
         subwords, sizes = None, manifest["subwords"]
         if sizes:
-            buckets, checker = _matrix(directory / "subwords.npy", int(sizes["buckets"]), d, checksums)
+            buckets, checker = _matrix(directory / "subwords", int(sizes["buckets"]), d, checksums)
             subwords = Subwords(buckets, _split(directory, sizes, checksums), checker.check)
-        vectors, checker = _matrix(directory / "vectors.npy", v, d, checksums)
+        vectors, checker = _matrix(directory / "vectors", v, d, checksums)
         unit, fingerprint = bool(manifest["normalized"]), str(manifest["fingerprint"])
         forms = _forms(directory, manifest["forms"], v, checksums) if HASHES in checksums else None
-        lengths = _checked_array(directory / LENGTHS, "<f4", v, checksums) if manifest.get("lengths") else None
+        lengths = _checked_array(directory / LENGTHS, "<f4", v, checksums) if LENGTHS in checksums else None
         return Embedding(words, vectors, fingerprint, subwords, unit, checker.check, forms, lengths)
     except VectorsError:
         raise
@@ -134,11 +133,11 @@ def verify_vectors(directory: Path) -> None:
 def _vocabulary(directory: Path, manifest: Mapping[str, Any], checksums: Mapping[str, FileChecksum]) -> Vocabulary:
     """Map the words; DamagedFile for an index outside of the text or the rows: checksums can be forged."""
     v = int(manifest["words"])
-    text = _checked_array(directory / "words.npy", "|u1", int(manifest["word_bytes"]), checksums)
-    ends = _checked_array(directory / "ends.npy", "<i8", v, checksums)
-    order = _checked_array(directory / "order.npy", "<i4", v, checksums)
+    text = _checked_array(directory / "words", "|u1", int(manifest["word_bytes"]), checksums)
+    ends = _checked_array(directory / "ends", "<i8", v, checksums)
+    order = _checked_array(directory / "order", "<i4", v, checksums)
     if not (are_starts(np.append(0, ends), v, len(text)) and is_within(order, 0, v)):
-        raise DamagedFile(directory / "ends.npy", "does not match the words")
+        raise DamagedFile(directory / "ends", "does not match the words")
     return Vocabulary(text, ends, order)
 
 

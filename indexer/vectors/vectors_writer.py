@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import IndexerError, VectorsError
-from moverank.indexer.files.arrays import array_file, write_array, write_checksums
+from moverank.indexer.files.arrays import array_file, map_array, write_array, write_checksums
 from moverank.indexer.files.atomic_write import atomic_directory, durable_file
 from moverank.indexer.options import Progress, silent
 from moverank.indexer.vectors.formats.word2vec import MAX_WORD, Chunk, VectorTable
@@ -70,7 +70,7 @@ def write_vectors(
     lengths = [np.empty(0)]
     undecodable: list[int] = []
     digest = hashlib.sha256()
-    with array_file(directory / "vectors.npy", "<f4", (table.dim,)) as file:
+    with array_file(directory / "vectors", "<f4") as file:
         for chunk in table.chunks:
             _check(source, table, chunk, len(words))
             utf8, bad = _as_utf8(chunk[0])
@@ -88,8 +88,7 @@ def write_vectors(
     vocabulary = _write_words(directory, words, source, table)
     forms = _write_forms(directory, vocabulary, language) if language else None
     digests = [digest.digest(), table.subwords_digest] if table.subwords else [digest.digest()]
-    has_lengths = normalize
-    if has_lengths:
+    if normalize:
         digests.append(_write_lengths(directory, np.concatenate(lengths)))
     return {
         "format": table.format,
@@ -98,7 +97,6 @@ def write_vectors(
         "word_bytes": len(vocabulary.blob),
         "undecodable": len(undecodable),
         "normalized": normalize,
-        "lengths": has_lengths,
         "subwords": _stored_subwords(directory, table.subwords),
         "fingerprint": fingerprint(vocabulary, digests, table.subwords, forms, unit=normalize),
     } | ({"forms": {"language": forms.language, "count": len(forms.rows)}} if forms else {})
@@ -126,7 +124,7 @@ def write_manifest(directory: Path, content: Mapping[str, Any]) -> None:
     """Write the matrices' block checksums, and embedding.json: `content` and the checksums of all other files."""
     for name in MATRICES:
         if (directory / name).exists():
-            blocks = block_checksums(np.load(directory / name, "r", allow_pickle=False))
+            blocks = block_checksums(map_array(directory / name, "<f4", mode="r"))
             write_array(directory / checksums_name(name), "<u8", blocks)
     write_checksums(directory / MANIFEST, {"version": VERSION, **content})
 
@@ -168,9 +166,9 @@ def _write_words(directory: Path, words: list[bytes], source: str, table: Vector
             f"{source} has the word {vocabulary[pair[0]][:40]!r} twice, in {first} and {second}: remove one"
         )
     for file, dtype, array in (
-        ("words.npy", "|u1", vocabulary.blob),
-        ("ends.npy", "<i8", vocabulary.ends),
-        ("order.npy", "<i4", vocabulary.order),
+        ("words", "|u1", vocabulary.blob),
+        ("ends", "<i8", vocabulary.ends),
+        ("order", "<i4", vocabulary.order),
     ):
         write_array(directory / file, dtype, array)
     return vocabulary

@@ -42,11 +42,11 @@ def read_fasttext(source: VectorFile, directory: Path, progress: Progress) -> Ve
     word vectors are composed from them. `progress` is called after each block of rows.
     """
     model = _read_model(source)
-    own, count, dim = directory / "own.npy", len(model.words), model.dim
+    own, count, dim = directory / "own", len(model.words), model.dim
     _copy_rows(source, own, count, dim, word_label, progress)
     subwords, digest = None, b""
     if model.max_n > 0 and model.buckets:
-        path = directory / "subwords.npy"
+        path = directory / "subwords"
         digest = _copy_rows(source, path, model.buckets, dim, lambda i: f"n-gram bucket {i}", progress)
         buckets = map_array(path, "<f4", (model.buckets, dim), mode="r")
         subwords = Subwords(buckets, NGrams(model.min_n, model.max_n))

@@ -54,7 +54,7 @@ def _subwords(vectors: Any, source: Path, directory: Path) -> tuple[Subwords | N
     buckets = getattr(vectors, "vectors_ngrams", None)
     if not isinstance(buckets, np.ndarray) or buckets.ndim != 2 or not buckets.size:
         return None, b""
-    path, step = directory / "subwords.npy", step_of(buckets.shape[1])
+    path, step = directory / "subwords", step_of(buckets.shape[1])
     blocks = (np.asarray(buckets[start : start + step], np.float32) for start in range(0, len(buckets), step))
     digest = copy_matrix(blocks, path, buckets.shape, source, lambda i: f"n-gram bucket {i}", silent)
     mapped = map_array(path, "<f4", buckets.shape, mode="r")

@@ -35,7 +35,7 @@ def copy_matrix(
     VectorsError for a number that is not finite or beyond 1e15.
     """
     digest, done = hashlib.sha256(), 0
-    with array_file(path, "<f4", shape[1:]) as file:
+    with array_file(path, "<f4") as file:
         for rows in blocks:
             bad = unusable_rows(rows).tolist()
             if bad:

@@ -100,7 +100,7 @@ def read_model(files: ModelFiles, directory: Path, progress: Progress) -> Vector
         with safe_open(files.tensors, "numpy") as tensors:
             by_model2vec = "embeddings" in tensors.keys()  # noqa: SIM118 - it is no dictionary
             tokens = _tokens(files.tensors, tensors, "embeddings" if by_model2vec else "embedding.weight")
-            path = directory / "subwords.npy"
+            path = directory / "subwords"
             digest = copy_matrix(tokens.blocks(), path, tokens.shape, files.tensors, _token_label, progress)
     except (OSError, TypeError, AttributeError, SafetensorError) as error:  # NumPy has no bfloat16, for example
         raise VectorsError(f"{files.tensors} is damaged or cut short ({error}): get it again") from error

@@ -127,11 +127,11 @@ def test_check_proves_searches(call: Call, collection: Path) -> None:
 
 
 def test_check_says_that_searches_are_not_proven(call: Call, collection: Path) -> None:
-    file = vectors_in(collection) / "vectors.npy"
+    file = vectors_in(collection) / "vectors"
     file.write_bytes(file.read_bytes()[:-1] + b"x")
     answer = call("check", "-i", collection, "--searches", "2", "--json")
     assert answer.code == 1
-    assert "vectors.npy is damaged" in answer.json["problems"][0]
+    assert "vectors is damaged" in answer.json["problems"][0]
     assert answer.json["problems"][-1].startswith("no search was proven")
     assert call("check", "-i", collection, "--searches", "2", "--repair").out == "nothing is wrong\n"
 

@@ -58,12 +58,12 @@ def test_check_and_backup(call: Call, collection: Path, tmp_path: Path) -> None:
     answer = call("backup", tmp_path / "copy", "-i", collection, "--json")
     assert (answer.code, answer.json) == (0, {"directory": str(tmp_path / "copy"), "revision": 1})
     assert call("backup", tmp_path / "other", "-i", collection).out == f"revision 1 is in {tmp_path / 'other'}\n"
-    vectors = vectors_in(tmp_path / "copy") / "vectors.npy"
+    vectors = vectors_in(tmp_path / "copy") / "vectors"
     vectors.write_bytes(vectors.read_bytes()[:-1] + b"x")
     answer = call("check", "-i", tmp_path / "copy", "--json")
     assert answer.code == 1
     assert answer.json["ok"] is False
-    assert "vectors.npy is damaged" in answer.json["problems"][0]
+    assert "vectors is damaged" in answer.json["problems"][0]
     answer = call("check", "-i", tmp_path / "copy")
     assert (answer.code, answer.out.count("\n")) == (1, 1)
     assert call("check", "--repair", "-i", tmp_path / "copy").out == "nothing is wrong\n"

@@ -64,7 +64,7 @@ def test_without_usable_vectors_it_is_left_to_the_collection(make_collection: Ma
     collection = make_collection()
     collection.index([document("a", "ant")])
     assert _stored(collection.path) is not None
-    words = collection.path / "vectors" / "words.npy"
+    words = collection.path / "vectors" / "words"
     content = words.read_bytes()
     for damaged in (content[:-1], content[:-1] + b"?"):
         words.write_bytes(damaged)

@@ -28,6 +28,7 @@ ARRAYS: dict[str, NDArray[Any]] = {
     "matrix": np.arange(6, dtype=np.float32).reshape(2, 3),
     "number": np.array(7),
     "values": np.array([0.5, -1.0]),
+    "names": np.array(["ant", "bee"]),
 }
 
 
@@ -93,11 +94,10 @@ def test_a_directory_has_a_limit_of_caches_of_a_snapshot_only(tmp_path: Path) ->
     assert len(list(tmp_path.glob("pairs-*"))) == MOST_FILES + 3
 
 
-@pytest.mark.parametrize("name", ["array.npy", "array"])
 @pytest.mark.parametrize("shape", [(5,), (5, 3), (0,), (0, 3)])
-def test_an_array_file_is_mapped_as_written(tmp_path: Path, name: str, shape: tuple[int, ...]) -> None:
-    array, path = np.arange(np.prod(shape), dtype=np.float32).reshape(shape), tmp_path / name
-    with array_file(path, "<f4", shape[1:]) as file:
+def test_an_array_file_is_mapped_as_written(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    array, path = np.arange(np.prod(shape), dtype=np.float32).reshape(shape), tmp_path / "array"
+    with array_file(path, "<f4") as file:
         pieces = [bytes(file.write(piece)) for piece in (array[:2], array[2:])]
     assert file.count == shape[0]
     assert b"".join(pieces) == array.tobytes()
@@ -105,22 +105,14 @@ def test_an_array_file_is_mapped_as_written(tmp_path: Path, name: str, shape: tu
     assert mapped.tolist() == array.tolist()
     assert mapped.shape == shape
     assert type(mapped) is np.ndarray
-    if path.suffix:
-        assert np.load(path).tolist() == array.tolist()
-    else:
-        assert map_array(path, "<f4").tolist() == array.ravel().tolist()
+    assert map_array(path, "<f4").tolist() == array.ravel().tolist()
 
 
-@pytest.mark.parametrize("name", ["array.npy", "array"])
-def test_a_file_of_another_size_or_header_is_damaged(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
+def test_a_file_of_another_size_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "array"
     write_array(path, "<i4", np.arange(4))
     content = path.read_bytes()
     for damaged in (b"", content[:-1], content + b"?", content + bytes(4)):
         path.write_bytes(damaged)
-        with pytest.raises(DamagedFile, match=f"{name} does not match its checksum"):
+        with pytest.raises(DamagedFile, match="array does not match its checksum"):
             map_array(path, "<i4", (4,))
-    path.write_bytes(content)
-    if path.suffix:
-        with pytest.raises(DamagedFile):
-            map_array(path, "<u4", (4,))

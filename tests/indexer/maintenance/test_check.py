@@ -68,8 +68,8 @@ def test_a_damaged_database_page_is_one_error_of_a_search(directory: Path) -> No
 
 
 def test_damaged_vectors_are_reported_and_imported_again(directory: Path) -> None:
-    change_last_byte(vectors_in(directory) / "vectors.npy")
-    assert any("vectors.npy is damaged" in sentence for sentence in check_collection(directory).sentences())
+    change_last_byte(vectors_in(directory) / "vectors")
+    assert any("vectors is damaged" in sentence for sentence in check_collection(directory).sentences())
     assert repair(directory).sentences() == ()
     check_results(directory)
     with Collection.open(directory) as opened:

@@ -68,7 +68,7 @@ def test_a_change_that_is_waited_for_is_searched(writable: RunningServer) -> Non
 )
 def test_a_change_that_is_not_made_in_time_is_not_waited_for(problem: str, limits: Limits, reason: str) -> None:
     writing = Future[Changes]()
-    served = SimpleNamespace(problem=problem, write=lambda _: writing)
+    served: Any = SimpleNamespace(problem=problem, write=lambda _: writing)
 
     async def change() -> None:
         await _committed(served, lambda _: Changes(), limits)

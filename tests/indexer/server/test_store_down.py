@@ -50,14 +50,14 @@ def test_a_server_is_not_ready_while_its_file_is_gone(pets: tuple[RunningServer,
 HASTY = """
 import signal, sys
 from moverank.indexer.files.location import collection_directory
-from moverank.indexer.server import served_collection, workers
+from moverank.indexer.server import served, workers
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.options import ServeOptions
 from moverank.indexer.server.run_server import run_server
 def end(*_):
     raise KeyboardInterrupt
 signal.signal(signal.SIGTERM, end)
-served_collection._HANGS, workers._SPARE = 1, 1
+served._HANGS, workers._SPARE = 1, 1
 place = {"pets": collection_directory(sys.argv[1])}
 run_server(place, ServeOptions(port=0), Limits(seconds=2), lambda url: print("serving at", url))
 """

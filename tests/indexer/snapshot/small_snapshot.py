@@ -16,7 +16,7 @@ from moverank.rerank.encoders.centroid import Centroid
 
 _COUNTS = ("ids", "starts", "words", "counts")
 _ARRAYS = (*_COUNTS, *(f"term_{name}" for name in _COUNTS), "weights", "word_ids", "all_word_ids", "vectors")
-FLAT_FILES = (*_ARRAYS, "sample", "first_stage.faiss", "encoder.npz", "meta.json")
+FLAT_FILES = (*_ARRAYS, "sample", "first_stage.faiss", "encoder", "meta.json")
 """Files of a snapshot in which every part has rank 0."""
 FILES = (*FLAT_FILES, "ranks", "term_ranks", "bag_starts", "bag_words")
 

@@ -63,7 +63,7 @@ def test_a_damaged_encoder_is_noticed_by_the_first_search_by_candidates(
 ) -> None:
     collection, twin = with_encoder(make_collection, "fisher:k=3,dim=3"), Twin.of(random_documents(30, seed=8))
     collection.index(twin.documents.values())
-    path = only_snapshot(collection) / "encoder.npz"
+    path = only_snapshot(collection) / "encoder"
     content = bytearray(path.read_bytes())
     content[len(content) // 2 :] = bytes(len(content) - len(content) // 2)
     path.write_bytes(content)
@@ -71,7 +71,7 @@ def test_a_damaged_encoder_is_noticed_by_the_first_search_by_candidates(
         check_exact(opened.search("ant", k=3), twin.distances("ant"), 3)
         assert not caplog.messages
         check_sound(opened.search("ant", k=3, depth=5), twin.distances("ant"), 3)
-        assert "encoder.npz does not match its checksum" in caplog.text
+        assert "encoder does not match its checksum" in caplog.text
         assert view_of(opened).encoder().name == "fisher"
 
 
@@ -81,16 +81,16 @@ def test_a_damaged_encoder_is_fitted_again_by_the_next_change(
     collection, documents = with_encoder(make_collection, "fisher"), random_documents(40, seed=8)
     collection.index(documents[:30])
     before = only_snapshot(collection)
-    change_last_byte(before / "encoder.npz")
+    change_last_byte(before / "encoder")
     collection.index(documents)
-    assert "encoder.npz does not match its checksum" in caplog.text
+    assert "encoder does not match its checksum" in caplog.text
     assert only_snapshot(collection) != before
     check_sound(collection.search("ant", k=3, depth=5), Twin.of(documents).distances("ant"), 3)
 
 
 @pytest.mark.parametrize("content", [b"no archive", b"PK\3\4"])
 def test_a_file_without_an_encoder_is_damaged(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "encoder.npz"
+    path = tmp_path / "encoder"
     path.write_bytes(content)
     with pytest.raises(DamagedFile, match="holds no encoder"):
         FittedEncoder(path, "centroid").restored()

@@ -90,7 +90,7 @@ def test_damage_anywhere_in_a_file_is_repaired(
         assert sorted(path.name for path in snapshot.iterdir()) == sorted(FILES)
 
 
-@pytest.mark.parametrize("name", ["weights", "counts", "first_stage.faiss", "encoder.npz"])
+@pytest.mark.parametrize("name", ["weights", "counts", "first_stage.faiss", "encoder"])
 def test_a_batch_notices_damage(directory: Path, snapshot: Path, name: str, caplog: pytest.LogCaptureFixture) -> None:
     change_last_byte(snapshot / name)
     with Collection.open(directory) as collection:

@@ -187,12 +187,12 @@ def test_the_fingerprint_covers_the_tokenizer(tmp_path: Path) -> None:
     assert same_source(tmp_path / "a", str(moved))
 
 
-@pytest.mark.parametrize("name", ["tokenizer.json", "subwords.npy", "subwords-sums.npy"])
+@pytest.mark.parametrize("name", ["tokenizer.json", "subwords", "subwords-sums"])
 def test_damage_to_imported_pieces_is_found(name: str, tmp_path: Path) -> None:
     _imported(write_model(tmp_path / "m", "model2vec"), tmp_path / "out")
     path = tmp_path / "out" / name
     data = bytearray(path.read_bytes())
-    data[-20] ^= 1
+    data[-5] ^= 1
     path.write_bytes(data)
     with pytest.raises(VectorsError, match="damaged"):
         verify_vectors(tmp_path / "out")
