@@ -115,8 +115,12 @@ class LiveSegment:
 
     def documents(self, rows: NDArray[np.int64], gamma: float, weights: Weights) -> Documents:
         """Return an encoder's input for `rows` (m,), whose bags are weighted by `gamma` and `weights`."""
-        lengths = self.segment.counts.take(rows).lengths(self.title_weight)
-        return Documents(self.bags(rows, gamma, weights), lengths, self.segment.word_ids, self.segment.vectors)
+        own = self.segment
+        return Documents(self.bags(rows, gamma, weights), self.tokens(rows), own.word_ids, own.vectors)
+
+    def tokens(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the number of tokens with a vector (m,) of the documents `rows` (m,), as bags count titles."""
+        return self.segment.counts.take(rows).lengths(self.title_weight)
 
     def bags(self, rows: NDArray[np.int64], gamma: float, weights: Weights) -> Bags:
         """Return the bags of `rows` (m,); if these are many, the bags of all rows are computed and cached.
