@@ -18,7 +18,7 @@ from moverank.indexer.search.counted_query import RankedCounts, part_counts
 from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.word_factors import OF_VECTORS, VectorFactors, WordFactors, factors_of_vectors
 from moverank.rerank.bags.bag import TITLE, Bags
-from moverank.rerank.bags.weights import PartCounts, inverse_document_frequency, ranked_counts, weigh
+from moverank.rerank.bags.weights import PartCounts, inverse_document_frequency, weigh
 from moverank.rerank.words.embedding import Embedding
 
 Text = str | Mapping[str, Any] | Document
@@ -163,7 +163,7 @@ class Texts:
 
     def bags(self, gamma: float, factors: NDArray[np.float64] | None) -> tuple[NDArray[np.int64], Bags]:
         """Return the rows (m,) of the texts that have a known word, and their bags; see `weigh`."""
-        known = _keep_words(self.counts, self.vocabulary.known)
+        known = self.counts.only(self.vocabulary.known)
         rows = np.flatnonzero(np.diff(known.starts))
         return rows, weigh(known.take(rows), gamma, factors, self.title_weight)
 
@@ -177,14 +177,6 @@ class Texts:
         words = np.unique(self.counts.words[self.counts.starts[row] : self.counts.starts[row + 1]])
         return [self.vocabulary.words[word] for word in words[~self.vocabulary.known[words]].tolist()]
 
-    def ranked_counts(self, gamma: float) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-        """Return starts (n + 1,), words and amounts > 0 of the counts of all words; see `weights.ranked_counts`."""
-        filled = np.flatnonzero(np.diff(self.counts.starts))
-        starts, words, amounts = ranked_counts(self.counts.take(filled), gamma, self.title_weight)
-        lengths = np.zeros(len(self), np.int64)
-        lengths[filled] = np.diff(starts)
-        return np.concatenate([[0], np.cumsum(lengths)]), words, amounts
-
     @cached_property
     def digest(self) -> bytes:
         """Return a digest of everything that determines distances."""
@@ -194,13 +186,6 @@ class Texts:
         if np.any(self.counts.ranks == TITLE):
             total.update(np.float64(self.title_weight).tobytes())
         return total.digest()
-
-
-def _keep_words(counts: PartCounts, allowed: NDArray[np.bool_]) -> PartCounts:
-    """Return only the counts of `allowed` (t,) words; rows may become empty."""
-    entries = allowed[counts.words]
-    starts = np.concatenate([[0], np.cumsum(entries)])[counts.starts].astype(np.int64)
-    return PartCounts(starts, counts.words[entries], counts.ranks[entries], counts.counts[entries])
 
 
 def query_and_candidates(

@@ -71,13 +71,10 @@ def keep_words(
     `ids` (n,) are the documents of the counts. Words of the returned counts are positions in `kept`.
     """
     positions, present = lookup(word_ids, kept)
-    words = np.where(present, positions, -1).astype(np.int32)[counts.words]
-    entries = np.flatnonzero(words >= 0)
-    starts = np.searchsorted(entries, counts.starts).astype(np.int64)
-    rows = np.flatnonzero(np.diff(starts))
-    return ids[rows], PartCounts(
-        np.append(starts[rows], starts[-1]), words[entries], counts.ranks[entries], counts.counts[entries]
-    )
+    own = counts.only(present)
+    rows = np.flatnonzero(np.diff(own.starts))
+    words = positions.astype(np.int32)[own.words]
+    return ids[rows], PartCounts(np.append(own.starts[rows], own.starts[-1]), words, own.ranks, own.counts)
 
 
 def assemble(parts: Iterable["CountedPart"], word_ids: NDArray[np.int64]) -> Iterator[Portion]:

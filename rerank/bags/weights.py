@@ -53,6 +53,12 @@ class PartCounts:
         starts, entries = row_entries(self.starts, rows)
         return PartCounts(starts, self.words[entries], self.ranks[entries], self.counts[entries])
 
+    def only(self, allowed: NDArray[np.bool_]) -> "PartCounts":
+        """Return only the counts of `allowed` (v,) words; documents may become empty."""
+        entries = np.flatnonzero(allowed[self.words])
+        starts = np.searchsorted(entries, self.starts).astype(np.int64)
+        return PartCounts(starts, self.words[entries], self.ranks[entries], self.counts[entries])
+
 
 def inverse_document_frequency(frequencies: NDArray[np.int64], documents: int) -> NDArray[np.float64]:
     """Return idf_i = ln((1 + N) / (1 + n_i)) + 1 (v,) for words found in n_i of N documents.
