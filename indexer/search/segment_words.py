@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.search.query import QueryTerms
-from moverank.indexer.snapshot.caches import CountedPostings, DerivedTable, PostingsCache
+from moverank.indexer.snapshot.caches import DerivedTable, PostingsCache
 from moverank.rerank.bags.bag import lookup
 from moverank.rerank.scorers import Postings, Statistics, TermCounts, WordVectors
 from moverank.rerank.scorers.postings import grouped_sums
@@ -41,27 +41,27 @@ class SegmentCounts:
     @cached_property
     def rows(self) -> TermCounts:
         """Return the counts by document."""
-        return self._count() if self._derived is None else self.counted.postings.by_document()
+        return self._count() if self._derived is None else self.postings.by_document()
 
     @cached_property
-    def counted(self) -> CountedPostings:
+    def postings(self) -> Postings:
         """Return the postings, which are cached from now on."""
         if self._cached is not None:
             return self._cached
         words = self.rows if self._derived is None else self._count()
-        counted = CountedPostings.of(Postings.transposed(words, len(self.vocabulary), self._derived))
+        postings = Postings.transposed(words, len(self.vocabulary), self._derived)
         if self._cache:
-            self._cache.write(counted)
-        return counted
+            self._cache.write(postings)
+        return postings
 
     @cached_property
-    def _cached(self) -> CountedPostings | None:
+    def _cached(self) -> Postings | None:
         return self._cache.read(len(self.vocabulary), self._size) if self._cache else None
 
     def frequencies(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return in how many documents each term occurs (t,), and the sum of its counts (t,)."""
         if self._derived is not None or self._cached is not None:
-            return np.diff(self.counted.postings.starts), self.counted.amounts
+            return np.diff(self.postings.starts), self.postings.amounts
         rows, size = self.rows, len(self.vocabulary)
         return np.bincount(rows.terms, minlength=size).astype(np.int64), grouped_sums(rows.terms, rows.counts, size)
 
@@ -70,13 +70,12 @@ class SegmentCounts:
 
         Sums over parts or words in another order differ in the last digits.
         """
-        counted = self.counted
         if not len(terms) or terms.min() < 0:
-            return np.zeros(len(counted.sizes), bool)
-        documents, values, indices = counted.postings.gather(terms)
+            return np.zeros(self._size, bool)
+        documents, values, indices = self.postings.gather(terms)
         same = documents[np.isclose(values, amounts[indices], rtol=_ROUNDING, atol=0)]
-        shared = np.bincount(same, minlength=len(counted.sizes))
-        equal: NDArray[np.bool_] = (shared == len(terms)) & (counted.sizes == len(terms))
+        shared = np.bincount(same, minlength=self._size)
+        equal: NDArray[np.bool_] = (shared == len(terms)) & (self.postings.sizes == len(terms))
         return equal
 
 

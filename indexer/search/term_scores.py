@@ -107,7 +107,7 @@ class TermScores:
 
     def lengths(self) -> NDArray[np.float64]:
         """Return the numbers of words (n,) of the documents `ids` as they are counted, a title's by its weight."""
-        return np.concatenate([np.empty(0), *(each.counted.lengths for each in self.counts(0.0, None).segments)])
+        return np.concatenate([np.empty(0), *(each.postings.lengths for each in self.counts(0.0, None).segments)])
 
     def known(self, words: Sequence[str], rule: str, gamma: float) -> set[str]:
         """Return the words with a term, by a rule, that a document has, also one of the larger collection."""
@@ -271,7 +271,7 @@ class TermScores:
         part, own = self._parts[segment], counted.segments[segment]
         statistics = counted.of_words(own.vocabulary)
         if scorer is Bm25:
-            return Bm25.of(own.counted.postings, own.counted.lengths, statistics, options)
+            return Bm25.of(own.postings, statistics, options)
         counts = own.rows
         if scorer.needs_vectors:
             counts = TermCounts(counts.starts, counts.terms, counts.counts, part.word_vectors)

@@ -30,30 +30,9 @@ _KINDS: Kinds = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CountedPostings:
-    """The postings of counts, and sums over them."""
-
-    postings: Postings
-    amounts: NDArray[np.float64]
-    """The sum of the counts of each term (t,)."""
-    lengths: NDArray[np.float64]
-    """The sum of the counts of each document (n,)."""
-    sizes: NDArray[np.int32]
-    """The number of different terms of each document (n,)."""
-
-    @classmethod
-    def of(cls, postings: Postings) -> "CountedPostings":
-        """Compute the sums of `postings`."""
-        terms = np.repeat(np.arange(len(postings.starts) - 1), np.diff(postings.starts))
-        amounts = np.bincount(terms, postings.values, len(postings.starts) - 1).astype(np.float64, copy=False)
-        sizes = np.bincount(postings.documents, minlength=postings.size).astype(np.int32)
-        return cls(postings, amounts, postings.document_sums(postings.values), sizes)
-
-
 @dataclass(frozen=True, slots=True)
 class PostingsCache:
-    """The file `path` of postings, valid for `key`, which identifies the counts and how they are weighted."""
+    """The file `path` of postings and their sums, valid for `key`: it identifies the counts and their weights."""
 
     path: Path
     key: str
@@ -63,35 +42,23 @@ class PostingsCache:
         """Return the cache in a collection's `directory` for terms of a `name`."""
         return cls(directory / f"{CACHED}postings-{name}", key)
 
-    def read(self, terms: int, documents: int) -> CountedPostings | None:
+    def read(self, terms: int, documents: int) -> Postings | None:
         """Map the postings of `terms` terms and `documents` documents; None if they are missing or invalid."""
         stored = read_arrays(self.path, self.key, _KINDS)
         if stored is None:
             return None
         starts, rows, values = stored["starts"], stored["documents"], stored["values"]
         valid = are_starts(starts, terms, len(rows)) and is_within(rows, 0, documents) and len(values) == len(rows)
-        if not valid or [len(stored[name]) for name in ("amounts", "lengths", "sizes")] != [
-            terms,
-            documents,
-            documents,
-        ]:
+        sums = {name: stored[name] for name in ("amounts", "lengths", "sizes")}
+        if not valid or list(map(len, sums.values())) != [terms, documents, documents]:
             return None
-        return CountedPostings(
-            Postings(starts, rows, values, documents), stored["amounts"], stored["lengths"], stored["sizes"]
-        )
+        postings = Postings(starts, rows, values, documents)
+        vars(postings).update(sums)  # not to be computed again
+        return postings
 
-    def write(self, counted: CountedPostings) -> None:
+    def write(self, postings: Postings) -> None:
         """Write postings, unless the file cannot be written."""
-        postings = counted.postings
-        arrays: Arrays = {
-            "starts": postings.starts,
-            "documents": postings.documents,
-            "values": postings.values,
-            "amounts": counted.amounts,
-            "lengths": counted.lengths,
-            "sizes": counted.sizes,
-        }
-        write_arrays(self.path, arrays, self.key)
+        write_arrays(self.path, {name: getattr(postings, name) for name in _KINDS}, self.key)
 
 
 _MANY = 500
