@@ -16,7 +16,7 @@ from moverank.indexer.snapshot.document_vectors import GivenRows
 from moverank.indexer.snapshot.faiss_index import FirstStage
 from moverank.indexer.snapshot.segment import Segment
 from moverank.indexer.word_factors import OfWords, WordFactors
-from moverank.rerank.bags.bag import Bags, lookup
+from moverank.rerank.bags.bag import Bags, lookup, summed_by_id
 from moverank.rerank.bags.weights import ENTRIES, FactorBags, Frequencies, ranked_counts, weigh, with_factors
 from moverank.rerank.distance.bounds import factor_bags
 from moverank.rerank.distance.ground_cost import vector_norms
@@ -203,6 +203,7 @@ def counted_idf(parts: Sequence[LiveSegment], documents: int) -> OfWords:
 
     @cache
     def frequencies() -> Frequencies:
-        return Frequencies.summed(((part.segment.word_ids, part.frequencies_of_words()) for part in parts), documents)
+        counted = [(part.segment.word_ids, part.frequencies_of_words()) for part in parts]
+        return Frequencies(*summed_by_id(counted), documents)
 
     return lambda ids, _: frequencies().idf(ids)

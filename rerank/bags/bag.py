@@ -169,6 +169,19 @@ def lookup(ids: NDArray[np.int64], sorted_ids: NDArray[np.int64]) -> tuple[NDArr
     return indices, present
 
 
+def summed_by_id(
+    parts: Sequence[tuple[NDArray[np.integer[Any]], NDArray[np.int64]]],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the ids (n,), increasing, of `parts`, each increasing ids and their numbers, and the sums (n,) by id."""
+    if len(parts) == 1:
+        return parts[0][0].astype(np.int64, copy=False), parts[0][1]
+    every = np.concatenate([np.empty(0, np.int64), *(own for own, _ in parts)])
+    ids, places = np.unique(every, return_inverse=True)
+    sums = np.zeros(len(ids), np.int64)
+    np.add.at(sums, places, np.concatenate([np.empty(0, np.int64), *(numbers for _, numbers in parts)]))
+    return ids, sums
+
+
 def unit_sparse_rows(bags: Bags, columns: int) -> "csr_array[np.float64, tuple[int, int]]":
     """Return bags as a sparse matrix (n, columns) of rows of Euclidean length 1; an empty bag is an empty row."""
     from scipy.sparse import csr_array  # 0.2 s

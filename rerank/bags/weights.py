@@ -4,9 +4,7 @@ A factor of each word, such as its idf or the length of its vector, is applied o
 documents are pruned by a mean of their words.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,18 +75,6 @@ class Frequencies:
     ids: NDArray[np.int64]
     numbers: NDArray[np.int64]
     documents: int
-
-    @classmethod
-    def summed(cls, parts: Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]], documents: int) -> Self:
-        """Return the sums of several parts, each with word ids (v,), increasing, and their numbers (v,)."""
-        ids, numbers = np.empty(0, np.int64), np.empty(0, np.int64)
-        for own_ids, own in parts:
-            both = np.union1d(ids, own_ids)
-            total = np.zeros(len(both), np.int64)
-            total[np.searchsorted(both, ids)] = numbers
-            total[np.searchsorted(both, own_ids)] += own
-            ids, numbers = both, total
-        return cls(ids, numbers, documents)
 
     def idf(self, word_ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the idf (n,) of words by id; a word in no document gets the largest."""
