@@ -2,10 +2,10 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isnan
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,9 @@ from moverank.indexer.ranked_texts import check_ranks
 from moverank.indexer.ranking_spec import Weights
 from moverank.indexer.search.counted_query import RankedCounts, part_counts
 from moverank.indexer.snapshot.content_sample import ContentSample
-from moverank.indexer.word_factors import OF_VECTORS, VectorFactors, WordFactors, factors_of_vectors
+from moverank.indexer.word_factors import CorpusVocabulary, WordFactors
 from moverank.rerank.bags.bag import TITLE, Bags
 from moverank.rerank.bags.weights import PartCounts, inverse_document_frequency, weigh
-from moverank.rerank.words.embedding import Embedding
 
 Text = str | Mapping[str, Any] | Document
 """A text; a record, `{"title": ..., "text": ...}` or a thread's, of the fields that `index` and `threads` read; or a
@@ -75,41 +74,6 @@ def _from_record(record: Mapping[str, Any], name: str, key: str) -> Document:
         return replace(document, label=label_of(record, label), metadata=others)
     except BadRecord as bad:
         raise UsageError(f"{name}: {bad.reason}") from bad
-
-
-@dataclass(frozen=True, eq=False)
-class CorpusVocabulary:
-    """Words by index: `vectors` (t, d) float32, `known` (t,) whether a word has one; `fingerprint` identifies both.
-
-    `words` are their texts, `factors` theirs by weights that vectors determine.
-    """
-
-    vectors: NDArray[np.float32]
-    known: NDArray[np.bool_]
-    fingerprint: str
-    words: tuple[str, ...] = ()
-    factors: VectorFactors = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, words: Sequence[str], embedding: Embedding, weights: Weights = "tf") -> Self:
-        """Return words, with vectors where words have one, without a fingerprint, and their factors by `weights`."""
-        own: VectorFactors = {}
-        if weights in OF_VECTORS:
-            own = {weights: factors_of_vectors(weights, words, embedding)}
-        return cls(*embedding.spread(words), "", tuple(words), own)
-
-    def take(self, places: NDArray[np.int64]) -> "CorpusVocabulary":
-        """Return the words at `places` (m,), in that order, without a fingerprint."""
-        names = tuple(self.words[place] for place in places.tolist())
-        own = {name: one if isinstance(one, str) else one[places] for name, one in self.factors.items()}
-        return CorpusVocabulary(self.vectors[places], self.known[places], "", names, own)
-
-    def factors_of(self, weights: Weights) -> NDArray[np.float64]:
-        """Return the factors (t,) of the words by weights that vectors determine; UsageError if these do not."""
-        found = self.factors.get(weights, f"the words have no vectors for weights={weights}")
-        if isinstance(found, str):
-            raise UsageError(found)
-        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from moverank.indexer.reranking.texts import CorpusVocabulary, Texts
+from moverank.indexer.reranking.texts import Texts
+from moverank.indexer.word_factors import CorpusVocabulary
 from moverank.rerank.bags.bag import TITLE
 from moverank.rerank.bags.weights import PartCounts
 
