@@ -5,7 +5,6 @@ documents, such as word frequencies and centroid lengths; and normalisers of the
 vocabulary.
 """
 
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from moverank.indexer.files.checksums import checksum
 from moverank.indexer.files.directory import CACHED
 from moverank.rerank.scorers import Postings, WordVectors, translation_normalisers
 from moverank.rerank.words.term_rules import TermTexts, WordTerms, is_ngrams, terms_of
+from moverank.rerank.words.vocabulary import Vocabulary
 
 _KINDS: Kinds = {
     "starts": ("<i8", 1),
@@ -61,22 +61,15 @@ class PostingsCache:
         write_arrays(self.path, {name: getattr(postings, name) for name in _KINDS}, self.key)
 
 
-_MANY = 500
-"""Number of terms from which a dictionary of all terms finds them faster than binary searches do."""
-
 _TABLE_KINDS: Kinds = {"text": ("|u1", 1), "ends": ("<i8", 1), "of_words": ("<i4", 1)}
 _SEVERAL_KINDS: Kinds = {**_TABLE_KINDS, "starts": ("<i8", 1)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DerivedTable:
-    """Different terms, sorted by their UTF-8 bytes, and `of_words`, the numbers of the terms of a vocabulary's words.
+    """Different `terms`, sorted by their UTF-8 bytes, and `of_words`, the numbers of those of a vocabulary's words."""
 
-    Term i ends before `ends[i]` in `text`, and begins where the one before it ends.
-    """
-
-    text: NDArray[np.uint8]
-    ends: NDArray[np.int64]
+    terms: Vocabulary
     of_words: WordTerms
 
     @classmethod
@@ -85,11 +78,8 @@ class DerivedTable:
         encoded = [term.encode() for term in terms.texts]
         different = sorted(set(encoded))
         number = dict(zip(different, range(len(different)), strict=True))
-        return cls(
-            np.frombuffer(b"".join(different), np.uint8),
-            np.cumsum([len(term) for term in different], dtype=np.int64),
-            WordTerms(np.array([number[term] for term in encoded], np.int32), terms.starts),
-        )
+        of_words = WordTerms(np.array([number[term] for term in encoded], np.int32), terms.starts)
+        return cls(Vocabulary.pack(different), of_words)
 
     @classmethod
     def stored(cls, path: Path, key: str, kinds: Kinds) -> Self | None:
@@ -97,43 +87,22 @@ class DerivedTable:
         arrays = read_arrays(path, key, kinds)
         if arrays is None:
             return None
-        return cls(arrays["text"], arrays["ends"], WordTerms(arrays["of_words"], arrays.get("starts")))
+        terms = Vocabulary(arrays["text"], arrays["ends"], np.arange(len(arrays["ends"]), dtype=np.int32))
+        return cls(terms, WordTerms(arrays["of_words"], arrays.get("starts")))
 
     def arrays(self) -> Arrays:
         """Return the arrays of the file."""
         of_words = self.of_words
         several: Arrays = {} if of_words.starts is None else {"starts": of_words.starts}
-        return {"text": self.text, "ends": self.ends, "of_words": of_words.terms, **several}
-
-    def __len__(self) -> int:
-        return len(self.ends)
+        return {"text": self.terms.blob, "ends": self.terms.ends, "of_words": of_words.terms, **several}
 
     def is_valid(self, words: int) -> bool:
         """Return whether each of so many `words` has terms, and each term a text."""
         own = self.of_words
         ends = np.arange(len(own.terms) + 1) if own.starts is None else own.starts
-        known = is_within(own.terms, 0, len(self)) and are_starts(ends, words, len(own.terms))
-        return known and are_starts(np.append(0, self.ends), len(self), len(self.text)) and _is_utf8(self.text)
-
-    def term(self, number: int) -> str:
-        """Return a term by number."""
-        return self._bytes(number).decode()
-
-    def find(self, terms: Sequence[str]) -> list[int]:
-        """Return the number of each term, -1 for one that is not in the table."""
-        encoded = [term.encode() for term in terms]
-        if len(terms) >= _MANY:
-            numbers = {self._bytes(number): number for number in range(len(self))}
-            return [numbers.get(term, -1) for term in encoded]
-        return [self._find(term) for term in encoded]
-
-    def _find(self, term: bytes) -> int:
-        number = bisect_left(range(len(self)), term, key=self._bytes)
-        return number if number < len(self) and self._bytes(number) == term else -1
-
-    def _bytes(self, number: int) -> bytes:
-        start = int(self.ends[number - 1]) if number else 0
-        return self.text[start : self.ends[number]].tobytes()
+        text, size = self.terms.blob, len(self.terms)
+        known = is_within(own.terms, 0, size) and are_starts(ends, words, len(own.terms))
+        return known and are_starts(np.append(0, self.terms.ends), size, len(text)) and _is_utf8(text)
 
 
 def _is_utf8(text: NDArray[np.uint8]) -> bool:
