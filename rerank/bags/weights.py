@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import TITLE, Bag, Bags, lookup, row_entries
 from moverank.rerank.errors import BagError
-from moverank.rerank.runtime.thread_pool import parallel_for
+from moverank.rerank.runtime.deadline import check_time
 
-_MANY = 1 << 22  # entries from which compiled code pays for loading it
-_PORTION = 1 << 23  # entries between two checks of the time
+ENTRIES = 1 << 22
+"""From this many entries, weights of all bags take long to compute and keep."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,20 +123,9 @@ def ranked_counts(
 
 def with_factors(bags: Bags, factors: NDArray[np.float64]) -> Bags:
     """Multiply the weights of bags by the factors (v,) of their words, and scale each bag to a sum of 1."""
-    return _drop_weightless(Bags(bags.starts, bags.words, _scaled(_products(bags, factors), bags.starts)))
-
-
-def _products(bags: Bags, factors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the weights of bags times the factors (v,) of their words."""
-    if len(bags.words) < _MANY:
-        products: NDArray[np.float64] = bags.weights * factors[bags.words]
-        return products
-    from moverank.rerank.kernels.sums import multiply
-
-    out = np.empty(len(bags.words))
-    inputs = bags.words, bags.weights, factors
-    parallel_for(lambda first, last: multiply(first, last, *inputs, out), len(out), most=_PORTION)
-    return out
+    weights = factors[bags.words]
+    weights *= bags.weights
+    return _drop_weightless(Bags(bags.starts, bags.words, _scaled(weights, bags.starts)))
 
 
 def _normalised(bags: Bags) -> Bags:
@@ -150,14 +139,9 @@ def _scaled(weights: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[
     """Scale `weights` (t,) in place to a sum of 1 in each bag, and return them; bag i begins at `starts[i]`."""
     if not len(weights):
         return weights
-    sums = np.add.reduceat(weights, starts[:-1])
-    if len(weights) < _MANY:
-        weights /= np.repeat(sums, np.diff(starts))
-        return weights
-    from moverank.rerank.kernels.sums import divide
-
-    most = max(1, _PORTION * len(sums) // len(weights))
-    parallel_for(lambda first, last: divide(first, last, starts, sums, weights), len(sums), most=most)
+    if len(weights) >= ENTRIES:
+        check_time()
+    weights /= np.repeat(np.add.reduceat(weights, starts[:-1]), np.diff(starts))
     return weights
 
 
@@ -187,10 +171,6 @@ def _drop_weightless(bags: Bags) -> Bags:
         return bags
     kept = np.flatnonzero(bags.weights > 0)
     return Bags(np.searchsorted(kept, bags.starts).astype(np.int64), bags.words[kept], bags.weights[kept])
-
-
-ENTRIES = 1 << 22
-"""From this many entries, weights of all bags take long to compute and keep."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

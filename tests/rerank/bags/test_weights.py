@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.rerank.bags.bag import TITLE, Bags
+from moverank.rerank.bags.bag import TITLE
 from moverank.rerank.bags.weights import (
     PartCounts,
     check_gamma,
@@ -189,15 +189,3 @@ def test_idf_can_be_applied_afterwards(corpus: Corpus, idf: list[float]) -> None
 
 def test_no_documents_have_no_bags() -> None:
     assert len(weigh(Corpus([]).packed, 0.75)) == 0
-
-
-def test_weights_of_many_bags_are_those_of_few_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(7)
-    starts = np.cumsum([0, *rng.integers(1, 40, 300)], dtype=np.int64)
-    words = rng.integers(0, 900, starts[-1]).astype(np.int32)
-    bags, idf = Bags(starts, words, rng.random(starts[-1])), rng.random(900) * 9
-    few = with_factors(bags, idf)
-    monkeypatch.setattr("moverank.rerank.bags.weights._MANY", 1)
-    many = with_factors(bags, idf)
-    assert many.weights.tobytes() == few.weights.tobytes()
-    assert np.add.reduceat(many.weights, starts[:-1]) == pytest.approx(np.ones(300))
