@@ -18,7 +18,7 @@ from moverank.indexer.search.counted_query import RankedCounts, part_counts
 from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.word_factors import CorpusVocabulary, WordFactors
 from moverank.rerank.bags.bag import TITLE, Bags
-from moverank.rerank.bags.weights import PartCounts, inverse_document_frequency, weigh
+from moverank.rerank.bags.weights import PartCounts, document_frequencies, inverse_document_frequency, weigh
 
 Text = str | Mapping[str, Any] | Document
 """A text; a record, `{"title": ..., "text": ...}` or a thread's, of the fields that `index` and `threads` read; or a
@@ -119,11 +119,7 @@ class Texts:
     @cached_property
     def idf(self) -> NDArray[np.float64]:
         """Return the idf (t,) of every word among these texts."""
-        rows = np.repeat(np.arange(len(self)), np.diff(self.counts.starts))
-        first = np.ones(len(rows), bool)
-        first[1:] = (rows[1:] != rows[:-1]) | (self.counts.words[1:] != self.counts.words[:-1])
-        frequencies = np.bincount(self.counts.words[first], minlength=len(self.vocabulary.known)).astype(np.int64)
-        return inverse_document_frequency(frequencies, self.documents)
+        return inverse_document_frequency(document_frequencies(self.counts, len(self.vocabulary.known)), self.documents)
 
     def bags(self, gamma: float, factors: NDArray[np.float64] | None) -> tuple[NDArray[np.int64], Bags]:
         """Return the rows (m,) of the texts that have a known word, and their bags; see `weigh`."""

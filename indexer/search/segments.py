@@ -17,7 +17,16 @@ from moverank.indexer.snapshot.faiss_index import FirstStage
 from moverank.indexer.snapshot.segment import Segment
 from moverank.indexer.word_factors import OfWords, WordFactors
 from moverank.rerank.bags.bag import Bags, lookup, summed_by_id
-from moverank.rerank.bags.weights import ENTRIES, FactorBags, Frequencies, ranked_counts, weigh, with_factors
+from moverank.rerank.bags.weights import (
+    ENTRIES,
+    FactorBags,
+    Frequencies,
+    PartCounts,
+    document_frequencies,
+    ranked_counts,
+    weigh,
+    with_factors,
+)
 from moverank.rerank.distance.bounds import factor_bags
 from moverank.rerank.distance.ground_cost import vector_norms
 from moverank.rerank.encoders.encoder import Documents, Encoder
@@ -78,21 +87,14 @@ class LiveSegment:
 
     def frequencies_of_words(self) -> NDArray[np.int64]:
         """Return in how many live rows each word (v,) of the segment occurs."""
-        if self.directory is None:
-            return self._count(self.live)
-        words = len(self.segment.word_ids)
-        every = self.kept_sums("frequencies", lambda: self._count(np.ones(len(self.live), bool)), words, np.int64)
-        return every if self.live.all() else every - self._count(~self.live)
+        words, gone = len(self.segment.word_ids), np.flatnonzero(~self.live)
 
-    def _count(self, some: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return in how many of `some` rows (n,) each word (v,) occurs."""
-        from moverank.rerank.kernels.counts import count_documents
+        def rows() -> Bags | PartCounts:
+            # Bags have all words only at gamma 0; they are loaded anyway, unlike the counts.
+            return self.segment.counts if self.stored_bags is None or self.stored_gamma else self.stored_bags()
 
-        frequencies = np.zeros(len(self.segment.word_ids), np.int64)
-        # Bags have all words only at gamma 0; they are loaded anyway, unlike the counts.
-        rows = self.segment.counts if self.stored_bags is None or self.stored_gamma else self.stored_bags()
-        count_documents(rows.starts, rows.words, some, frequencies)
-        return frequencies
+        every = self.kept_sums("frequencies", lambda: document_frequencies(rows(), words), words, np.int64)
+        return every - document_frequencies(rows().take(gone), words) if len(gone) else every
 
     def kept_sums(
         self, name: str, compute: Callable[[], NDArray[SumType]], size: int, kind: type[SumType], of: str = ""

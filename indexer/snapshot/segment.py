@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.bags.bag import lookup
+from moverank.rerank.bags.bag import lookup, run_heads
 from moverank.rerank.bags.weights import PartCounts
 
 if TYPE_CHECKING:  # it would load SQLAlchemy
@@ -137,9 +137,7 @@ def _order(rows: NDArray[np.int64], words: NDArray[np.int32], ranks: NDArray[np.
 
 def _merge_equal(counts: PartCounts) -> PartCounts:
     """Sum the counts of a word in several parts of the same rank."""
-    first = np.ones(len(counts.words), bool)
-    first[1:] = (counts.words[1:] != counts.words[:-1]) | (counts.ranks[1:] != counts.ranks[:-1])
-    first[counts.starts[:-1][np.diff(counts.starts) > 0]] = True
+    first = run_heads(counts.starts, counts.words, counts.ranks)
     if first.all():
         return counts
     heads = np.flatnonzero(first)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -156,6 +157,14 @@ def row_entries(
     np.cumsum(lengths, out=selected[1:])
     entries = np.arange(selected[-1]) + np.repeat(starts[rows] - selected[:-1], lengths)
     return selected, entries
+
+
+def run_heads(starts: NDArray[np.int64], *columns: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return which entries (nnz,) of rows with these `starts` (n + 1,) differ from the one before in the row."""
+    heads = np.ones(len(columns[0]), bool)
+    heads[1:] = reduce(np.logical_or, (column[1:] != column[:-1] for column in columns))
+    heads[starts[:-1][np.diff(starts) > 0]] = True
+    return heads
 
 
 def lookup(ids: NDArray[np.int64], sorted_ids: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:

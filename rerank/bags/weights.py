@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.bags.bag import TITLE, Bag, Bags, lookup, row_entries
+from moverank.rerank.bags.bag import TITLE, Bag, Bags, lookup, row_entries, run_heads
 from moverank.rerank.errors import BagError
 from moverank.rerank.runtime.deadline import check_time
 
@@ -56,6 +56,11 @@ class PartCounts:
         entries = np.flatnonzero(allowed[self.words])
         starts = np.searchsorted(entries, self.starts).astype(np.int64)
         return PartCounts(starts, self.words[entries], self.ranks[entries], self.counts[entries])
+
+
+def document_frequencies(rows: PartCounts | Bags, words: int) -> NDArray[np.int64]:
+    """Return in how many of `rows` each of so many `words` occurs (v,)."""
+    return np.bincount(rows.words[run_heads(rows.starts, rows.words)], minlength=words).astype(np.int64)
 
 
 def inverse_document_frequency(frequencies: NDArray[np.int64], documents: int) -> NDArray[np.float64]:
@@ -155,9 +160,7 @@ def _merge_ranks(
     counts: PartCounts, amounts: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     """Sum the entries of each word of a document; return starts, words and sums."""
-    first = np.ones(len(counts.words), bool)
-    first[1:] = counts.words[1:] != counts.words[:-1]
-    first[counts.starts[:-1]] = True
+    first = run_heads(counts.starts, counts.words)
     if first.all():
         return counts.starts, counts.words, amounts
     heads = np.flatnonzero(first)
