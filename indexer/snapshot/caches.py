@@ -17,7 +17,7 @@ from moverank.indexer.files.arrays import Arrays, Kinds, are_starts, is_within, 
 from moverank.indexer.files.checksums import checksum
 from moverank.indexer.files.directory import CACHED
 from moverank.rerank.scorers import Postings, WordVectors, translation_normalisers
-from moverank.rerank.words.term_rules import TermTexts, WordTerms, is_ngrams, terms_of
+from moverank.rerank.words.term_rules import TermTexts, WordTerms, terms_of
 from moverank.rerank.words.vocabulary import Vocabulary
 
 _KINDS: Kinds = {
@@ -61,8 +61,7 @@ class PostingsCache:
         write_arrays(self.path, {name: getattr(postings, name) for name in _KINDS}, self.key)
 
 
-_TABLE_KINDS: Kinds = {"text": ("|u1", 1), "ends": ("<i8", 1), "of_words": ("<i4", 1)}
-_SEVERAL_KINDS: Kinds = {**_TABLE_KINDS, "starts": ("<i8", 1)}
+_TABLE_KINDS: Kinds = {"text": ("|u1", 1), "ends": ("<i8", 1), "of_words": ("<i4", 1), "starts": ("<i8", 1)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,26 +81,23 @@ class DerivedTable:
         return cls(Vocabulary.pack(different), of_words)
 
     @classmethod
-    def stored(cls, path: Path, key: str, kinds: Kinds) -> Self | None:
+    def stored(cls, path: Path, key: str) -> Self | None:
         """Return the table in a file; None if it is missing or damaged, or has another key or other arrays."""
-        arrays = read_arrays(path, key, kinds)
+        arrays = read_arrays(path, key, _TABLE_KINDS)
         if arrays is None:
             return None
         terms = Vocabulary(arrays["text"], arrays["ends"], np.arange(len(arrays["ends"]), dtype=np.int32))
-        return cls(terms, WordTerms(arrays["of_words"], arrays.get("starts")))
+        return cls(terms, WordTerms(arrays["of_words"], arrays["starts"]))
 
     def arrays(self) -> Arrays:
         """Return the arrays of the file."""
-        of_words = self.of_words
-        several: Arrays = {} if of_words.starts is None else {"starts": of_words.starts}
-        return {"text": self.terms.blob, "ends": self.terms.ends, "of_words": of_words.terms, **several}
+        own, of_words = self.terms, self.of_words
+        return {"text": own.blob, "ends": own.ends, "of_words": of_words.terms, "starts": of_words.starts}
 
     def is_valid(self, words: int) -> bool:
         """Return whether each of so many `words` has terms, and each term a text."""
-        own = self.of_words
-        ends = np.arange(len(own.terms) + 1) if own.starts is None else own.starts
-        text, size = self.terms.blob, len(self.terms)
-        known = is_within(own.terms, 0, size) and are_starts(ends, words, len(own.terms))
+        own, text, size = self.of_words, self.terms.blob, len(self.terms)
+        known = is_within(own.terms, 0, size) and are_starts(own.starts, words, len(own.terms))
         return known and are_starts(np.append(0, self.terms.ends), size, len(text)) and _is_utf8(text)
 
 
@@ -126,12 +122,10 @@ def cached_table(
     """
     if directory is None:
         return DerivedTable.of(terms_of(texts(word_ids), rule))
-    path, key = directory / f"{CACHED}stems-{rule}", checksum(word_ids)
-    # Phrases have several stems.
-    for kinds in (_SEVERAL_KINDS,) if is_ngrams(rule) else (_TABLE_KINDS, _SEVERAL_KINDS):
-        kept = DerivedTable.stored(path, key, kinds)
-        if kept is not None and kept.is_valid(len(word_ids)):
-            return kept
+    path, key = directory / f"{CACHED}stems-{rule}", f"{rule} {checksum(word_ids)}"
+    kept = DerivedTable.stored(path, key)
+    if kept is not None and kept.is_valid(len(word_ids)):
+        return kept
     table = DerivedTable.of(terms_of(texts(word_ids), rule))
     write_arrays(path, table.arrays(), key)
     return table

@@ -40,7 +40,7 @@ class Postings:
 
         rows = counts.starts, counts.terms, counts.counts
         if new is not None:
-            one_each = new.starts is None
+            one_each = np.all(new.lengths == 1)
             rows = (rows[0], new.terms[rows[1]], rows[2]) if one_each else replaced(*rows, new.starts, new.terms)
         starts, documents, values = transposed(*rows, terms)
         return cls(starts, documents, values, len(counts))

@@ -31,7 +31,7 @@ def _stems(table: DerivedTable) -> list[str]:
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=4)), st.booleans())
 def test_stems_are_found_by_their_texts(stems: list[str], many: bool) -> None:
-    table = DerivedTable.of(TermTexts(stems, None))
+    table = DerivedTable.of(TermTexts(stems, np.arange(len(stems) + 1)))
     assert _stems(table) == stems
     assert len(table.terms) == len(set(stems))
     asked = [*stems, "missing", ""] + ["missing"] * (500 if many else 0)
