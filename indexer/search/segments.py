@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.files.checksums import checksum
+from moverank.indexer.files.directory import CACHED
 from moverank.indexer.ranking_spec import Weights
-from moverank.indexer.snapshot.caches import PostingsCache, SumsCache, SumType
+from moverank.indexer.snapshot.caches import PostingsCache, SumType, kept
 from moverank.indexer.snapshot.document_vectors import GivenRows
 from moverank.indexer.snapshot.faiss_index import FirstStage
 from moverank.indexer.snapshot.segment import Segment
@@ -99,10 +100,10 @@ class LiveSegment:
     def kept_sums(
         self, name: str, compute: Callable[[], NDArray[SumType]], size: int, kind: type[SumType], of: str = ""
     ) -> NDArray[SumType]:
-        """Return the result (size,) of `compute` for all rows, kept under a `name`; see `SumsCache.sums`."""
+        """Return the result (size,) of `compute` for all rows, kept under a `name`; `of` identifies other inputs."""
         if self.directory is None:
             return compute()
-        return SumsCache(self.directory, self.segment.state).sums(name, compute, size, kind, of)
+        return kept(self.directory / f"{CACHED}{name}", f"{self.segment.state} {of}".rstrip(), compute, size, kind)
 
     def encoded(self, encoder: Encoder, rows: NDArray[np.int64], gamma: float, weights: Weights) -> NDArray[np.float32]:
         """Return the vectors (m, dim) by `encoder` of `rows` (m,), whose bags are weighted by `gamma` and `weights`.

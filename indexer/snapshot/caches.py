@@ -123,9 +123,9 @@ def cached_table(
     if directory is None:
         return DerivedTable.of(terms_of(texts(word_ids), rule))
     path, key = directory / f"{CACHED}stems-{rule}", f"{rule} {checksum(word_ids)}"
-    kept = DerivedTable.stored(path, key)
-    if kept is not None and kept.is_valid(len(word_ids)):
-        return kept
+    stored = DerivedTable.stored(path, key)
+    if stored is not None and stored.is_valid(len(word_ids)):
+        return stored
     table = DerivedTable.of(terms_of(texts(word_ids), rule))
     write_arrays(path, table.arrays(), key)
     return table
@@ -133,23 +133,6 @@ def cached_table(
 
 SumType = TypeVar("SumType", np.int64, np.float64)
 """The type of sums."""
-
-
-@dataclass(frozen=True, slots=True)
-class SumsCache:
-    """Keeps sums in a collection's `directory`; `state` identifies the snapshot that they are computed from."""
-
-    directory: Path
-    state: str
-
-    def sums(
-        self, name: str, compute: Callable[[], NDArray[SumType]], size: int, kind: type[SumType], of: str = ""
-    ) -> NDArray[SumType]:
-        """Return the result (size,) of `compute`, kept under a `name`; `of` identifies its other inputs.
-
-        If the directory is not writable, nothing is kept.
-        """
-        return _kept(self.directory / f"{CACHED}{name}", f"{self.state} {of}".rstrip(), compute, size, kind)
 
 
 def cached_normalisers(directory: Path | None, words: WordVectors) -> NDArray[np.float64]:
@@ -165,13 +148,13 @@ def cached_normalisers(directory: Path | None, words: WordVectors) -> NDArray[np
     if directory is None:
         return compute()
     key = checksum(words.vectors) + checksum(words.known)
-    return _kept(directory / "normalisers", key, compute, len(words), np.float64)
+    return kept(directory / "normalisers", key, compute, len(words), np.float64)
 
 
-def _kept(
+def kept(
     path: Path, key: str, compute: Callable[[], NDArray[SumType]], size: int, kind: type[SumType]
 ) -> NDArray[SumType]:
-    """Return the result (size,) of `compute`, kept in the file `path` for `key`."""
+    """Return the result (size,) of `compute`, kept in the file `path` for `key` unless that is not writable."""
     stored = read_arrays(path, key, {"sums": (np.dtype(kind).str, 1)})
     if stored and len(stored["sums"]) == size:
         return stored["sums"]
