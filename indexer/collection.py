@@ -43,7 +43,7 @@ from moverank.rerank.words.languages import AUTO_LANGUAGE
 from moverank.rerank.words.tokenizer import StopWords
 
 if TYPE_CHECKING:  # only the methods that need these import them: every command opens a collection
-    from moverank.indexer.contents.counted_documents import CountedDocuments, VectorsOfWords
+    from moverank.indexer.contents.counted_documents import CountedDocuments
     from moverank.indexer.indexing.removal import DocumentsToRemove
     from moverank.indexer.indexing.uncompared import Uncompared
     from moverank.indexer.queries import Scores
@@ -53,6 +53,7 @@ if TYPE_CHECKING:  # only the methods that need these import them: every command
     from moverank.indexer.search.pairs import Neighbours
     from moverank.indexer.snapshot.faiss_index import IndexInUse
     from moverank.indexer.watching.matching import Matcher, WatchPool
+    from moverank.indexer.word_factors import CorpusVocabulary
     from moverank.rerank.ranking import Ranking
     from moverank.rerank.words.detection import Detected
     from moverank.rerank.words.embedding import Embedding
@@ -687,11 +688,11 @@ class Collection(Face, StoredDocuments):
             facts = stored_facts(reader, sorted(ids), self.settings.tokenizer)
         return {ids[id_]: own for id_, own in facts.items()}
 
-    def vectors_of(self, words: Sequence[str]) -> "VectorsOfWords":
-        """Return the vectors of words; CollectionError before there are any."""
-        from moverank.indexer.contents.counted_documents import VectorsOfWords
+    def vectors_of(self, words: Sequence[str]) -> "CorpusVocabulary":
+        """Return words with their vectors; CollectionError before there are any."""
+        from moverank.indexer.word_factors import CorpusVocabulary
 
-        return VectorsOfWords.of(words, self.embedding)
+        return CorpusVocabulary.of(words, self.embedding)
 
     def index_in_use(self) -> "IndexInUse | None":
         """Return the FAISS index of the first stage; None before there are enough documents for one."""

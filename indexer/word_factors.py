@@ -1,7 +1,7 @@
 """The factor by which each word counts in a bag, by the weights of a ranking: 1, idf, or the length of its vector."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Self, get_args
 
 import numpy as np
@@ -111,15 +111,44 @@ def factors_of_vectors(weights: Weights, words: Sequence[str], embedding: Embedd
     return np.maximum(embedding.lengths_of(words, summed=weights == "model"), _SHORTEST)
 
 
-def every_vector_factor(words: Sequence[str], embedding: Embedding) -> VectorFactors:
-    """Return the factors of words by all weights that vectors may determine."""
-    return {
-        weights: why_no_factors(weights, embedding) or factors_of_vectors(weights, words, embedding)
-        for weights in OF_VECTORS
-    }
-
-
 def usable_weights(factors: VectorFactors) -> tuple[Weights, ...]:
     """Return the weights that have factors."""
     every: tuple[Weights, ...] = get_args(Weights)
     return tuple(each for each in every if each not in OF_VECTORS or isinstance(factors.get(each), np.ndarray))
+
+
+@dataclass(frozen=True, eq=False)
+class CorpusVocabulary:
+    """Words by index: `vectors` (t, d) float32, `known` (t,) whether a word has one.
+
+    `fingerprint` identifies the vectors, `words` are the texts, `factors` those by weights that vectors determine.
+    """
+
+    vectors: NDArray[np.float32]
+    known: NDArray[np.bool_]
+    fingerprint: str
+    words: tuple[str, ...] = ()
+    factors: VectorFactors = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, words: Sequence[str], embedding: Embedding, weights: Iterable[Weights] = OF_VECTORS) -> Self:
+        """Return words, with vectors where words have one, and their factors by some `weights`."""
+        factors: VectorFactors = {
+            one: why_no_factors(one, embedding) or factors_of_vectors(one, words, embedding)
+            for one in OF_VECTORS
+            if one in weights
+        }
+        return cls(*embedding.spread(words), embedding.fingerprint, tuple(words), factors)
+
+    def take(self, places: NDArray[np.int64]) -> "CorpusVocabulary":
+        """Return the words at `places` (m,), in that order, without a fingerprint."""
+        names = tuple(self.words[place] for place in places.tolist())
+        own = {name: one if isinstance(one, str) else one[places] for name, one in self.factors.items()}
+        return CorpusVocabulary(self.vectors[places], self.known[places], "", names, own)
+
+    def factors_of(self, weights: Weights) -> NDArray[np.float64]:
+        """Return the factors (t,) of the words by weights that vectors determine; UsageError if these do not."""
+        found = self.factors.get(weights, f"the words have no vectors for weights={weights}")
+        if isinstance(found, str):
+            raise UsageError(found)
+        return found

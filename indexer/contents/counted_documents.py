@@ -12,9 +12,7 @@ from moverank.indexer.search.query import Prior
 from moverank.indexer.snapshot.content_sample import SAMPLE, ContentSample
 from moverank.indexer.snapshot.segment import Terms
 from moverank.indexer.store import Reader
-from moverank.indexer.word_factors import VectorFactors, every_vector_factor
 from moverank.rerank.bags.weights import PartCounts
-from moverank.rerank.words.embedding import Embedding
 
 _SPLIT, _PARTS = "split", ("train", "test")  # the metadata field with a document's part of a split, and its values
 
@@ -66,21 +64,3 @@ class CountedDocuments:
             sample=self.sample._replace(ids=self.sample.ids + id_),
             last_id=self.last_id + id_,
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class VectorsOfWords:
-    """Whether each of some words (t,) has a vector, and the vectors (t, d); `fingerprint` is that of all vectors.
-
-    `factors` are those of the words by weights that vectors determine.
-    """
-
-    vectors: NDArray[np.float32]
-    known: NDArray[np.bool_]
-    fingerprint: str
-    factors: VectorFactors
-
-    @classmethod
-    def of(cls, words: Sequence[str], embedding: Embedding) -> Self:
-        """Return the vectors of words, zeros for words without one."""
-        return cls(*embedding.spread(words), embedding.fingerprint, every_vector_factor(words, embedding))

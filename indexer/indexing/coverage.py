@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import DamagedFile
+from moverank.indexer.files.directory import CACHED
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.cached_coverage import Coverage, read_coverage, write_coverage
-from moverank.indexer.snapshot.caches import SumsCache
+from moverank.indexer.snapshot.caches import kept
 from moverank.indexer.snapshot.snapshot_files import Snapshot, newest_snapshot
 from moverank.indexer.store import CountedPart, Reader, StoredWord
 from moverank.rerank.runtime.parallel import batches
@@ -75,9 +76,9 @@ def _steps_of_snapshot(reader: Reader, base: Snapshot, directory: Path, embeddin
 
     if not (len(word_ids) and embedding.has_steps):
         return np.full(len(word_ids), STEPS.index(EXACT))
-    cache = SumsCache(directory, base.segment.state)
-    kept = cache.sums("steps", steps, len(word_ids), np.int64, embedding.fingerprint)
-    return np.clip(kept, 0, len(STEPS) - 1)  # others can be forged
+    key = f"{base.segment.state} {embedding.fingerprint}"
+    found = kept(directory / f"{CACHED}steps", key, steps, len(word_ids), np.int64)
+    return np.clip(found, 0, len(STEPS) - 1)  # others can be forged
 
 
 def word_steps(words: Iterable[StoredWord], embedding: Embedding | None, size: int) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.store import Reader, StoredWord, Writer
+from moverank.rerank.bags.bag import summed_by_id
 from moverank.rerank.runtime.parallel import batches
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import Tokenizer
@@ -155,13 +156,12 @@ class WordCounter:
     def _frequencies(self) -> tuple[NDArray[np.integer], NDArray[np.int64]]:
         """Return the words (n,), in order, whose document frequencies change, and the changes (n,); clear them."""
         changes, self._changes = self._changes, []
-        total: tuple[NDArray[np.integer], NDArray[np.int64]] = np.empty(0, np.int64), np.empty(0, np.int64)
+        parts = []
         for sign in (1, -1):
-            own = [words for words, change in changes if change == sign]
-            if own:
+            if own := [words for words, change in changes if change == sign]:
                 ids, numbers = count_ids(np.concatenate(own))
-                total = _added(*total, ids, sign * numbers) if len(total[0]) else (ids, sign * numbers)
-        return total
+                parts.append((ids, sign * numbers))
+        return summed_by_id(parts)
 
     def _resolve(self, reader: Reader) -> None:
         """Give the new words their stored ids, or the next ones."""
@@ -210,16 +210,6 @@ class WordCounter:
 def _extended(array: NDArray[Any], length: int, value: int) -> NDArray[Any]:
     more = max(0, length - len(array))
     return np.concatenate([array, np.full(more, value, array.dtype)]) if more else array
-
-
-def _added(
-    ids: NDArray[np.integer], changes: NDArray[np.int64], more: NDArray[np.integer], further: NDArray[np.int64]
-) -> tuple[NDArray[np.integer], NDArray[np.int64]]:
-    """Return the ids, and sums by id, of `changes` of `ids` (n,) and `further` ones of `more` (m,), both in order."""
-    both, places = np.unique(np.concatenate([ids, more]), return_inverse=True)
-    sums = np.zeros(len(both), np.int64)
-    np.add.at(sums, places, np.concatenate([changes, further]))
-    return both, sums
 
 
 def _sorted(block: NumberedTexts, ids: _Ids) -> Iterator[EncodedCounts]:

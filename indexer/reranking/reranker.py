@@ -22,7 +22,6 @@ from moverank.indexer.ranking_spec import PRIOR, VECTOR, RankingSpec, Weights, r
 from moverank.indexer.reranking.pool import SearchPool
 from moverank.indexer.reranking.texts import (
     Candidates,
-    CorpusVocabulary,
     Text,
     Texts,
     candidate_documents,
@@ -41,7 +40,13 @@ from moverank.indexer.search.query import Prior, Query, QueryWords
 from moverank.indexer.search.query_parser import ignored_words
 from moverank.indexer.search.view import View
 from moverank.indexer.settings import Settings, check_settings
-from moverank.indexer.word_factors import OF_VECTORS, WordFactors, check_own_weights, factors_of_vectors
+from moverank.indexer.word_factors import (
+    OF_VECTORS,
+    CorpusVocabulary,
+    WordFactors,
+    check_own_weights,
+    factors_of_vectors,
+)
 from moverank.rerank.distance.evidence import Evidence, evidence_of
 from moverank.rerank.distance.text_changes import TextChanges, changes_of
 from moverank.rerank.errors import NoKnownWords
@@ -210,7 +215,7 @@ class Reranker:
             self._task(counter, query, some, k, None if scores is None else scores[i], spec)
             for i, (query, some) in enumerate(zip(queries, candidates, strict=True))
         ]
-        words = CorpusVocabulary.of(counter.words, self._embedding, spec.weights)
+        words = CorpusVocabulary.of(counter.words, self._embedding, [spec.weights])
         with single_threaded_blas():
             if len(tasks) == 1 and len(tasks[0].documents) > _FEW:
                 return [self._answer(words, tasks[0], options)]

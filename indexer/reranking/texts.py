@@ -2,10 +2,10 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isnan
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,9 @@ from moverank.indexer.queries import check_ranks
 from moverank.indexer.ranking_spec import Weights
 from moverank.indexer.search.counted_query import RankedCounts, part_counts
 from moverank.indexer.snapshot.content_sample import ContentSample
-from moverank.indexer.word_factors import OF_VECTORS, VectorFactors, WordFactors, factors_of_vectors
+from moverank.indexer.word_factors import CorpusVocabulary, WordFactors
 from moverank.rerank.bags.bag import TITLE, Bags
-from moverank.rerank.bags.weights import PartCounts, inverse_document_frequency, ranked_counts, weigh
-from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.bags.weights import PartCounts, document_frequencies, inverse_document_frequency, weigh
 
 Text = str | Mapping[str, Any] | Document
 """A text; a record, `{"title": ..., "text": ...}` or a thread's, of the fields that `index` and `threads` read; or a
@@ -78,41 +77,6 @@ def _from_record(record: Mapping[str, Any], name: str, key: str) -> Document:
 
 
 @dataclass(frozen=True, eq=False)
-class CorpusVocabulary:
-    """Words by index: `vectors` (t, d) float32, `known` (t,) whether a word has one; `fingerprint` identifies both.
-
-    `words` are their texts, `factors` theirs by weights that vectors determine.
-    """
-
-    vectors: NDArray[np.float32]
-    known: NDArray[np.bool_]
-    fingerprint: str
-    words: tuple[str, ...] = ()
-    factors: VectorFactors = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, words: Sequence[str], embedding: Embedding, weights: Weights = "tf") -> Self:
-        """Return words, with vectors where words have one, without a fingerprint, and their factors by `weights`."""
-        own: VectorFactors = {}
-        if weights in OF_VECTORS:
-            own = {weights: factors_of_vectors(weights, words, embedding)}
-        return cls(*embedding.spread(words), "", tuple(words), own)
-
-    def take(self, places: NDArray[np.int64]) -> "CorpusVocabulary":
-        """Return the words at `places` (m,), in that order, without a fingerprint."""
-        names = tuple(self.words[place] for place in places.tolist())
-        own = {name: one if isinstance(one, str) else one[places] for name, one in self.factors.items()}
-        return CorpusVocabulary(self.vectors[places], self.known[places], "", names, own)
-
-    def factors_of(self, weights: Weights) -> NDArray[np.float64]:
-        """Return the factors (t,) of the words by weights that vectors determine; UsageError if these do not."""
-        found = self.factors.get(weights, f"the words have no vectors for weights={weights}")
-        if isinstance(found, str):
-            raise UsageError(found)
-        return found
-
-
-@dataclass(frozen=True, eq=False)
 class Texts:
     """Counted texts, over one vocabulary."""
 
@@ -155,15 +119,11 @@ class Texts:
     @cached_property
     def idf(self) -> NDArray[np.float64]:
         """Return the idf (t,) of every word among these texts."""
-        rows = np.repeat(np.arange(len(self)), np.diff(self.counts.starts))
-        first = np.ones(len(rows), bool)
-        first[1:] = (rows[1:] != rows[:-1]) | (self.counts.words[1:] != self.counts.words[:-1])
-        frequencies = np.bincount(self.counts.words[first], minlength=len(self.vocabulary.known)).astype(np.int64)
-        return inverse_document_frequency(frequencies, self.documents)
+        return inverse_document_frequency(document_frequencies(self.counts, len(self.vocabulary.known)), self.documents)
 
     def bags(self, gamma: float, factors: NDArray[np.float64] | None) -> tuple[NDArray[np.int64], Bags]:
         """Return the rows (m,) of the texts that have a known word, and their bags; see `weigh`."""
-        known = _keep_words(self.counts, self.vocabulary.known)
+        known = self.counts.only(self.vocabulary.known)
         rows = np.flatnonzero(np.diff(known.starts))
         return rows, weigh(known.take(rows), gamma, factors, self.title_weight)
 
@@ -177,14 +137,6 @@ class Texts:
         words = np.unique(self.counts.words[self.counts.starts[row] : self.counts.starts[row + 1]])
         return [self.vocabulary.words[word] for word in words[~self.vocabulary.known[words]].tolist()]
 
-    def ranked_counts(self, gamma: float) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-        """Return starts (n + 1,), words and amounts > 0 of the counts of all words; see `weights.ranked_counts`."""
-        filled = np.flatnonzero(np.diff(self.counts.starts))
-        starts, words, amounts = ranked_counts(self.counts.take(filled), gamma, self.title_weight)
-        lengths = np.zeros(len(self), np.int64)
-        lengths[filled] = np.diff(starts)
-        return np.concatenate([[0], np.cumsum(lengths)]), words, amounts
-
     @cached_property
     def digest(self) -> bytes:
         """Return a digest of everything that determines distances."""
@@ -194,13 +146,6 @@ class Texts:
         if np.any(self.counts.ranks == TITLE):
             total.update(np.float64(self.title_weight).tobytes())
         return total.digest()
-
-
-def _keep_words(counts: PartCounts, allowed: NDArray[np.bool_]) -> PartCounts:
-    """Return only the counts of `allowed` (t,) words; rows may become empty."""
-    entries = allowed[counts.words]
-    starts = np.concatenate([[0], np.cumsum(entries)])[counts.starts].astype(np.int64)
-    return PartCounts(starts, counts.words[entries], counts.ranks[entries], counts.counts[entries])
 
 
 def query_and_candidates(

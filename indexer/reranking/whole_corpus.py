@@ -2,20 +2,21 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, Self
 
 import numpy as np
 
-from moverank.indexer.contents.counted_documents import CountedDocuments, VectorsOfWords
-from moverank.indexer.reranking.texts import CorpusVocabulary, Texts
+from moverank.indexer.contents.counted_documents import CountedDocuments
+from moverank.indexer.reranking.texts import Texts
 from moverank.indexer.search.differences import Facts
 from moverank.indexer.search.query import Prior
 from moverank.indexer.search.sum_terms import without_numbers
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.snapshot.segment import Portion, concatenated, packed_rows
+from moverank.indexer.word_factors import CorpusVocabulary
 
 
 class Counted(Protocol):
@@ -39,8 +40,8 @@ class Counted(Protocol):
         """Return what the documents with some keys state, and how they begin."""
         ...
 
-    def vectors_of(self, words: Sequence[str]) -> VectorsOfWords:
-        """Return the vectors of words."""
+    def vectors_of(self, words: Sequence[str]) -> CorpusVocabulary:
+        """Return words with their vectors."""
         ...
 
 
@@ -71,7 +72,7 @@ class WholeCorpus:
         texts = Texts(
             tuple(key for part in parts for key in part.keys),
             counts,
-            _vocabulary(words, collection.vectors_of(words)),
+            _identified(collection.vectors_of(words)),
             tuple(label for part in parts for label in part.labels),
             collection.settings.title_weight,
             tuple(ids.tolist()),
@@ -95,9 +96,10 @@ def _counted(parts: Sequence[CountedDocuments], words: Sequence[str]) -> Portion
     return concatenated(portions)
 
 
-def _vocabulary(words: Sequence[str], vectors: VectorsOfWords) -> CorpusVocabulary:
-    digest = hashlib.sha256("\0".join([vectors.fingerprint, *words]).encode(errors="surrogatepass")).hexdigest()
-    return CorpusVocabulary(vectors.vectors, vectors.known, digest, tuple(words), vectors.factors)
+def _identified(vocabulary: CorpusVocabulary) -> CorpusVocabulary:
+    """Return a vocabulary whose fingerprint identifies its words, too."""
+    content = "\0".join([vocabulary.fingerprint, *vocabulary.words]).encode(errors="surrogatepass")
+    return replace(vocabulary, fingerprint=hashlib.sha256(content).hexdigest())
 
 
 def _numbers(parts: Sequence[CountedDocuments], field: str) -> Prior:

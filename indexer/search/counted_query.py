@@ -91,7 +91,7 @@ class CountedQuery:
     def weighted(self, query: Query, factors: WordFactors) -> QueryWords:
         """Return the words, weighted as documents are for the ranking of `query`; `factors` are the documents'."""
         terms = {gamma: self._terms(gamma) for gamma in query.gammas_of_scorers} if self.texts else {}
-        known = self._known()
+        known = self.counts.only(self.vectors.known)
         if not len(known.words):
             return replace(QueryWords.none(self.vectors.vectors.shape[1]), all_texts=self.texts, terms=terms)
         own = factors.of(query.ranking.weights, self.ids, self.texts)
@@ -100,13 +100,6 @@ class CountedQuery:
         length = float(known.lengths(self.title_weight)[0])
         vectors = self.vectors.vectors[bag.words]
         return QueryWords(names, self.ids[bag.words], bag.weights, vectors, length, self.texts, terms)
-
-    def _known(self) -> PartCounts:
-        """Return the counts of the words with a vector; the row may be empty."""
-        counts = self.counts
-        entries = self.vectors.known[counts.words]
-        starts = np.array([0, np.count_nonzero(entries)], np.int64)
-        return PartCounts(starts, counts.words[entries], counts.ranks[entries], counts.counts[entries])
 
     def _terms(self, gamma: float) -> QueryTerms:
         """Return the words whose amounts by `gamma` are above 0, with these amounts."""

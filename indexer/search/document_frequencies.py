@@ -129,7 +129,7 @@ class DocumentFrequencies:
         words, summed = list(self.words), Counter[str]()
         terms, numbers = terms_of(words, rule), np.fromiter(self.words.values(), np.int64, len(words))
         pairs = zip(terms.words.tolist(), terms.texts, strict=True)
-        for word, term in pairs if terms.starts is None else dict.fromkeys(pairs):
+        for word, term in dict.fromkeys(pairs):
             summed[term] = min(summed[term] + int(numbers[word]), self.documents)
         total = numbers.sum()
         return summed, float(numbers[terms.words].sum() / total) if total else 1.0

@@ -63,5 +63,5 @@ def row_words(part: LiveSegment, row: int, ranking: RankingSpec) -> QueryWords:
     """Return the words of the document at a `row` of the segment `part`, weighted as by `ranking`, without texts."""
     rows = np.array([row])
     bag = part.bags(rows, ranking.gamma, ranking.weights)[0]
-    length = float(part.segment.counts.take(rows).lengths(part.title_weight)[0])
-    return QueryWords((), part.segment.word_ids[bag.words], bag.weights, part.segment.vectors[bag.words], length)
+    words = part.segment.word_ids[bag.words]
+    return QueryWords((), words, bag.weights, part.segment.vectors[bag.words], float(part.tokens(rows)[0]))

@@ -13,7 +13,6 @@ from moverank.indexer.search.candidates import vector_search
 from moverank.indexer.search.query import Query, QueryWords
 from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.view import View
-from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance.bounds import bag_means, centroid_lengths, inner_products
 from moverank.rerank.encoders.encoder import Documents, Encoder
 from moverank.rerank.encoders.encoder_registry import choose_encoder
@@ -139,14 +138,6 @@ def _sorted(view: View, encoder: Encoder, vectors: NDArray[np.float32]) -> Encod
 
 def whole_documents(view: View, gamma: float, weights: Weights) -> Documents:
     """Return all live documents of a view over one vocabulary, in the order of segments."""
-    word_ids = np.unique(np.concatenate([part.segment.word_ids for part in view.segments]))
-    vectors = np.zeros((len(word_ids), view.dim), np.float32)
-    own = [part.documents(np.flatnonzero(part.live), gamma, weights) for part in view.segments]
-    bags = []
-    for documents in own:
-        new_ids = np.searchsorted(word_ids, documents.word_ids)
-        vectors[new_ids] = documents.vectors
-        renumbered = new_ids.astype(np.int32)[documents.bags.words]
-        bags.append(Bags(documents.bags.starts, renumbered, documents.bags.weights))
-    lengths = np.concatenate([documents.lengths for documents in own])
-    return Documents(Bags.concatenated(bags), lengths, word_ids, vectors)
+    joined = view.all_bags(gamma, weights)
+    lengths = [part.tokens(np.flatnonzero(part.live)) for part in view.segments]
+    return Documents(joined.bags, np.concatenate(lengths), joined.word_ids, joined.vectors)

@@ -132,7 +132,7 @@ def _sampled(view: View, gamma: float, weights: Weights, progress: Progress) -> 
     stored = read_sample(path)
     fits = stored is not None and live / _CHANGE <= stored.documents <= live * _CHANGE
     if stored is None or not (fits and _same_vectors(stored, documents)):
-        stored = _choose(view, documents, gamma, weights)
+        stored = _choose(view, gamma, weights)
     digests = np.unique(np.concatenate([each.digests[each.part.live] for each in documents]))
     rows, present = lookup(digests, stored.digests)
     distances = np.full((len(digests), len(stored.bags)), np.nan)
@@ -188,20 +188,13 @@ def _columns(
     yield from ((positions, column, distances) for column, distances in solved)
 
 
-def _choose(view: View, documents: tuple[_Documents, ...], gamma: float, weights: Weights) -> StoredSample:
+def _choose(view: View, gamma: float, weights: Weights) -> StoredSample:
     """Take the sample of the view; no document has a distance from it yet."""
-    chosen, bags, ids, vectors = view.sample, list[Bag](), list[_Ids](), list[NDArray[np.float32]]()
-    for each in documents:
-        part = each.part
-        for bag in part.bags(np.flatnonzero(np.isin(part.segment.ids, chosen) & part.live), gamma, weights):
-            bags.append(bag)
-            ids.append(each.word_ids[bag.words])
-            vectors.append(part.segment.vectors[bag.words])
-    word_ids, first = np.unique(np.concatenate(ids), return_index=True)
-    words = [np.searchsorted(word_ids, each) for each in ids]
-    packed = Bags.of([_sorted_bag(own, bag.weights).bag for own, bag in zip(words, bags, strict=True)])
-    nothing = np.empty(0, np.int64), np.empty((0, len(bags)))
-    return StoredSample(packed, word_ids, np.concatenate(vectors)[first], view.documents_with_bag, *nothing)
+    sampled = view.sampled_bags(gamma, weights)
+    word_ids, first, words = np.unique(_word_ids(sampled.vectors), return_index=True, return_inverse=True)
+    packed = Bags.of([_sorted_bag(words[bag.words], bag.weights).bag for bag in sampled.bags])
+    nothing = np.empty(0, np.int64), np.empty((0, len(packed)))
+    return StoredSample(packed, word_ids, sampled.vectors[first], view.documents_with_bag, *nothing)
 
 
 def _sorted_bag(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.search.query import QueryTerms
-from moverank.indexer.snapshot.caches import CountedPostings, DerivedTable, PostingsCache
+from moverank.indexer.snapshot.caches import DerivedTable, PostingsCache
 from moverank.rerank.bags.bag import lookup
 from moverank.rerank.scorers import Postings, Statistics, TermCounts, WordVectors
 from moverank.rerank.scorers.postings import grouped_sums
@@ -20,48 +20,45 @@ from moverank.rerank.words.term_rules import WordTerms, terms_of
 _ROUNDING = 1e-9
 
 
+@dataclass(eq=False)
 class SegmentCounts:
-    """Counts of terms (words, stems or n-grams) with the ids `vocabulary` (t,), increasing.
+    """Counts of terms (words, stems or n-grams) in documents, by document and by term."""
 
-    `count` returns the word counts of `size` documents. `derived` are the positions in the vocabulary of each word's
-    terms; None: the terms are words. `cache` keeps the postings; None: they are not cached.
-    """
-
-    def __init__(
-        self,
-        vocabulary: NDArray[np.int64],
-        count: Callable[[], TermCounts],
-        derived: WordTerms | None,
-        cache: PostingsCache | None,
-        size: int,
-    ) -> None:
-        self.vocabulary, self._size = vocabulary, size
-        self._count, self._derived, self._cache = count, derived, cache
+    vocabulary: NDArray[np.int64]
+    """The ids of the terms (t,), increasing."""
+    count: Callable[[], TermCounts]
+    """Returns the word counts of the documents."""
+    derived: WordTerms | None
+    """The positions in the vocabulary of each word's terms; None: the terms are words."""
+    cache: PostingsCache | None
+    """Keeps the postings; None: they are not cached."""
+    size: int
+    """The number of documents."""
 
     @cached_property
     def rows(self) -> TermCounts:
         """Return the counts by document."""
-        return self._count() if self._derived is None else self.counted.postings.by_document()
+        return self.count() if self.derived is None else self.postings.by_document()
 
     @cached_property
-    def counted(self) -> CountedPostings:
+    def postings(self) -> Postings:
         """Return the postings, which are cached from now on."""
         if self._cached is not None:
             return self._cached
-        words = self.rows if self._derived is None else self._count()
-        counted = CountedPostings.of(Postings.transposed(words, len(self.vocabulary), self._derived))
-        if self._cache:
-            self._cache.write(counted)
-        return counted
+        words = self.rows if self.derived is None else self.count()
+        postings = Postings.transposed(words, len(self.vocabulary), self.derived)
+        if self.cache:
+            self.cache.write(postings)
+        return postings
 
     @cached_property
-    def _cached(self) -> CountedPostings | None:
-        return self._cache.read(len(self.vocabulary), self._size) if self._cache else None
+    def _cached(self) -> Postings | None:
+        return self.cache.read(len(self.vocabulary), self.size) if self.cache else None
 
     def frequencies(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return in how many documents each term occurs (t,), and the sum of its counts (t,)."""
-        if self._derived is not None or self._cached is not None:
-            return np.diff(self.counted.postings.starts), self.counted.amounts
+        if self.derived is not None or self._cached is not None:
+            return np.diff(self.postings.starts), self.postings.amounts
         rows, size = self.rows, len(self.vocabulary)
         return np.bincount(rows.terms, minlength=size).astype(np.int64), grouped_sums(rows.terms, rows.counts, size)
 
@@ -70,13 +67,12 @@ class SegmentCounts:
 
         Sums over parts or words in another order differ in the last digits.
         """
-        counted = self.counted
         if not len(terms) or terms.min() < 0:
-            return np.zeros(len(counted.sizes), bool)
-        documents, values, indices = counted.postings.gather(terms)
+            return np.zeros(self.size, bool)
+        documents, values, indices = self.postings.gather(terms)
         same = documents[np.isclose(values, amounts[indices], rtol=_ROUNDING, atol=0)]
-        shared = np.bincount(same, minlength=len(counted.sizes))
-        equal: NDArray[np.bool_] = (shared == len(terms)) & (counted.sizes == len(terms))
+        shared = np.bincount(same, minlength=self.size)
+        equal: NDArray[np.bool_] = (shared == len(terms)) & (self.postings.sizes == len(terms))
         return equal
 
 
@@ -131,31 +127,31 @@ class DerivedTerms:
     """
 
     def __init__(self, rule: str, table: DerivedTable) -> None:
-        self._rule, self._table = rule, table
+        self._rule, self._terms, self._of_words = rule, table.terms, table.of_words
         self._new: dict[str, int] = {}
         self._later: list[tuple[NDArray[np.int64], WordTerms]] = []
 
     def add(self, places: NDArray[np.int64], shared: NDArray[np.bool_], texts: Sequence[str]) -> None:
         """Add a segment: words (t,) `shared` with the first segment have `places` in it, the others have `texts`."""
         own = terms_of(texts, self._rule)
-        for term, number in zip(own.texts, self._table.find(own.texts), strict=True):
+        for term, number in zip(own.texts, self._terms.find(own.texts).tolist(), strict=True):
             if number < 0:
-                self._new.setdefault(term, len(self._table) + len(self._new))
+                self._new.setdefault(term, len(self._terms) + len(self._new))
         others = WordTerms(np.array(self._ids_of(own.texts), np.int32), own.starts)
-        both = self._table.of_words.take(places[shared]).joined(others)
+        both = self._of_words.take(places[shared]).joined(others)
         terms = both.take(np.argsort(np.argsort(~shared, kind="stable")))
         ids, positions = np.unique(terms.terms, return_inverse=True)
         self._later.append((ids.astype(np.int64), WordTerms(positions.astype(np.int32), terms.starts)))
 
     def _ids_of(self, terms: Sequence[str]) -> list[int]:
         """Return the id of each term, -1 for one that no segment has."""
-        found = zip(terms, self._table.find(terms), strict=True)
+        found = zip(terms, self._terms.find(terms).tolist(), strict=True)
         return [number if number >= 0 else self._new.get(term, -1) for term, number in found]
 
     def names(self, ids: NDArray[np.int64]) -> list[str]:
         """Return the terms (n,) of `ids` (n,), none negative."""
-        size, new = len(self._table), list(self._new)  # in the order of ids
-        return [self._table.term(id_) if id_ < size else new[id_ - size] for id_ in ids.tolist()]
+        size, new = len(self._terms), list(self._new)  # in the order of ids
+        return [self._terms[id_] if id_ < size else new[id_ - size] for id_ in ids.tolist()]
 
     def has(self, words: Sequence[str]) -> bool:
         """Return whether any of the words has a term that a segment has."""
@@ -169,7 +165,7 @@ class DerivedTerms:
 
     def of_segment(self, segment: int) -> tuple[NDArray[np.int64], WordTerms]:
         """Return the ids (s,) of the terms of a segment, increasing, and the positions among them of each word's."""
-        return self._later[segment - 1] if segment else (np.arange(len(self._table)), self._table.of_words)
+        return self._later[segment - 1] if segment else (np.arange(len(self._terms)), self._of_words)
 
     def of_query(self, query: QueryTerms) -> QueryTerms:
         """Return a query with the ids of terms instead of words."""

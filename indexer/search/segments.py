@@ -10,14 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.files.checksums import checksum
+from moverank.indexer.files.directory import CACHED
 from moverank.indexer.ranking_spec import Weights
-from moverank.indexer.snapshot.caches import PostingsCache, SumsCache, SumType
+from moverank.indexer.snapshot.caches import PostingsCache, SumType, kept
 from moverank.indexer.snapshot.document_vectors import GivenRows
 from moverank.indexer.snapshot.faiss_index import FirstStage
 from moverank.indexer.snapshot.segment import Segment
 from moverank.indexer.word_factors import OfWords, WordFactors
-from moverank.rerank.bags.bag import Bags, lookup
-from moverank.rerank.bags.weights import ENTRIES, FactorBags, Frequencies, ranked_counts, weigh, with_factors
+from moverank.rerank.bags.bag import Bags, lookup, summed_by_id
+from moverank.rerank.bags.weights import (
+    ENTRIES,
+    FactorBags,
+    Frequencies,
+    PartCounts,
+    document_frequencies,
+    ranked_counts,
+    weigh,
+    with_factors,
+)
 from moverank.rerank.distance.bounds import factor_bags
 from moverank.rerank.distance.ground_cost import vector_norms
 from moverank.rerank.encoders.encoder import Documents, Encoder
@@ -78,29 +88,22 @@ class LiveSegment:
 
     def frequencies_of_words(self) -> NDArray[np.int64]:
         """Return in how many live rows each word (v,) of the segment occurs."""
-        if self.directory is None:
-            return self._count(self.live)
-        words = len(self.segment.word_ids)
-        every = self.kept_sums("frequencies", lambda: self._count(np.ones(len(self.live), bool)), words, np.int64)
-        return every if self.live.all() else every - self._count(~self.live)
+        words, gone = len(self.segment.word_ids), np.flatnonzero(~self.live)
 
-    def _count(self, some: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return in how many of `some` rows (n,) each word (v,) occurs."""
-        from moverank.rerank.kernels.counts import count_documents
+        def rows() -> Bags | PartCounts:
+            # Bags have all words only at gamma 0; they are loaded anyway, unlike the counts.
+            return self.segment.counts if self.stored_bags is None or self.stored_gamma else self.stored_bags()
 
-        frequencies = np.zeros(len(self.segment.word_ids), np.int64)
-        # Bags have all words only at gamma 0; they are loaded anyway, unlike the counts.
-        rows = self.segment.counts if self.stored_bags is None or self.stored_gamma else self.stored_bags()
-        count_documents(rows.starts, rows.words, some, frequencies)
-        return frequencies
+        every = self.kept_sums("frequencies", lambda: document_frequencies(rows(), words), words, np.int64)
+        return every - document_frequencies(rows().take(gone), words) if len(gone) else every
 
     def kept_sums(
         self, name: str, compute: Callable[[], NDArray[SumType]], size: int, kind: type[SumType], of: str = ""
     ) -> NDArray[SumType]:
-        """Return the result (size,) of `compute` for all rows, kept under a `name`; see `SumsCache.sums`."""
+        """Return the result (size,) of `compute` for all rows, kept under a `name`; `of` identifies other inputs."""
         if self.directory is None:
             return compute()
-        return SumsCache(self.directory, self.segment.state).sums(name, compute, size, kind, of)
+        return kept(self.directory / f"{CACHED}{name}", f"{self.segment.state} {of}".rstrip(), compute, size, kind)
 
     def encoded(self, encoder: Encoder, rows: NDArray[np.int64], gamma: float, weights: Weights) -> NDArray[np.float32]:
         """Return the vectors (m, dim) by `encoder` of `rows` (m,), whose bags are weighted by `gamma` and `weights`.
@@ -115,8 +118,12 @@ class LiveSegment:
 
     def documents(self, rows: NDArray[np.int64], gamma: float, weights: Weights) -> Documents:
         """Return an encoder's input for `rows` (m,), whose bags are weighted by `gamma` and `weights`."""
-        lengths = self.segment.counts.take(rows).lengths(self.title_weight)
-        return Documents(self.bags(rows, gamma, weights), lengths, self.segment.word_ids, self.segment.vectors)
+        own = self.segment
+        return Documents(self.bags(rows, gamma, weights), self.tokens(rows), own.word_ids, own.vectors)
+
+    def tokens(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the number of tokens with a vector (m,) of the documents `rows` (m,), as bags count titles."""
+        return self.segment.counts.take(rows).lengths(self.title_weight)
 
     def bags(self, rows: NDArray[np.int64], gamma: float, weights: Weights) -> Bags:
         """Return the bags of `rows` (m,); if these are many, the bags of all rows are computed and cached.
@@ -199,6 +206,7 @@ def counted_idf(parts: Sequence[LiveSegment], documents: int) -> OfWords:
 
     @cache
     def frequencies() -> Frequencies:
-        return Frequencies.summed(((part.segment.word_ids, part.frequencies_of_words()) for part in parts), documents)
+        counted = [(part.segment.word_ids, part.frequencies_of_words()) for part in parts]
+        return Frequencies(*summed_by_id(counted), documents)
 
     return lambda ids, _: frequencies().idf(ids)

@@ -15,7 +15,7 @@ from moverank.indexer.search.segment_words import CountedTerms, DerivedTerms, Se
 from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.sized_cache import SizedCache
 from moverank.indexer.snapshot.caches import DerivedTable, cached_normalisers, cached_table
-from moverank.rerank.bags.bag import lookup
+from moverank.rerank.bags.bag import Bags, lookup
 from moverank.rerank.scorers import (
     Scorer,
     Statistics,
@@ -107,7 +107,7 @@ class TermScores:
 
     def lengths(self) -> NDArray[np.float64]:
         """Return the numbers of words (n,) of the documents `ids` as they are counted, a title's by its weight."""
-        return np.concatenate([np.empty(0), *(each.counted.lengths for each in self.counts(0.0, None).segments)])
+        return np.concatenate([np.empty(0), *(each.postings.lengths for each in self.counts(0.0, None).segments)])
 
     def known(self, words: Sequence[str], rule: str, gamma: float) -> set[str]:
         """Return the words with a term, by a rule, that a document has, also one of the larger collection."""
@@ -179,19 +179,15 @@ class TermScores:
 
     def every_document(self, gamma: float) -> tuple[TermCounts, Statistics]:
         """Return the counts of all words of the documents `ids`, with the words' vectors, and their statistics."""
-        counted, columns = self.counts(gamma, None), list[TermCounts]()
+        counted, parts = self.counts(gamma, None), list[Bags]()
         dim = self._parts[0].segment.vectors.shape[1] if self._parts else 0
         vectors, known = np.zeros((len(counted.word_ids), dim), np.float32), np.zeros(len(counted.word_ids), bool)
-        starts = [np.zeros(1, np.int64)]
         for part, segment in zip(self._parts, counted.segments, strict=True):
             places, own, rows = np.searchsorted(counted.word_ids, segment.vocabulary), part.word_vectors, segment.rows
             vectors[places[own.known]], known[places[own.known]] = own.vectors[own.known], True
-            starts.append(rows.starts[1:] + starts[-1][-1])
-            columns.append(TermCounts(rows.starts, places[rows.terms].astype(np.int32), rows.counts))
-        terms = np.concatenate([np.empty(0, np.int32), *(each.terms for each in columns)])
-        amounts = np.concatenate([np.empty(0), *(each.counts for each in columns)])
-        words = WordVectors(vectors, known)
-        return TermCounts(np.concatenate(starts), terms, amounts, words), counted.statistics
+            parts.append(Bags(rows.starts, places[rows.terms].astype(np.int32), rows.counts))
+        every = Bags.concatenated(parts)
+        return TermCounts(every.starts, every.words, every.weights, WordVectors(vectors, known)), counted.statistics
 
     def derived(self, rule: str) -> DerivedTerms:
         """Return the terms that a rule makes of all words, which are read on first use."""
@@ -271,7 +267,7 @@ class TermScores:
         part, own = self._parts[segment], counted.segments[segment]
         statistics = counted.of_words(own.vocabulary)
         if scorer is Bm25:
-            return Bm25.of(own.counted.postings, own.counted.lengths, statistics, options)
+            return Bm25.of(own.postings, statistics, options)
         counts = own.rows
         if scorer.needs_vectors:
             counts = TermCounts(counts.starts, counts.terms, counts.counts, part.word_vectors)

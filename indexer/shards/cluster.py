@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar
 
 from moverank.indexer.collection import Collection
 from moverank.indexer.contents.contents import Description
-from moverank.indexer.contents.counted_documents import CountedDocuments, VectorsOfWords
+from moverank.indexer.contents.counted_documents import CountedDocuments
 from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import CollectionError, IndexerError, UsageError
 from moverank.indexer.face import Face
@@ -30,6 +30,7 @@ from moverank.indexer.shards.coordinator import Coordinator, ShardLost
 from moverank.indexer.shards.messages import ShardState
 from moverank.indexer.shards.shard_contents import described, known, listed, no_common_words
 from moverank.indexer.store import Entry, StoredSource
+from moverank.indexer.word_factors import CorpusVocabulary
 from moverank.rerank.distance.ground_cost import NearWord
 from moverank.rerank.ranking import Ranking
 from moverank.rerank.words.embedding import Embedding
@@ -301,8 +302,8 @@ class Cluster(Face):
         found = self._coordinator.with_each(Collection.facts, list(keys))
         return {key: own for of_shard in found.values() for key, own in of_shard.items()}
 
-    def vectors_of(self, words: Sequence[str]) -> VectorsOfWords:
-        """Return the vectors of words, which all shards have."""
+    def vectors_of(self, words: Sequence[str]) -> CorpusVocabulary:
+        """Return words with their vectors, which all shards have."""
         return self._coordinator.with_collection(self.file.names[0], Collection.vectors_of, words)
 
     def nearest_words(self, sources: Sequence[str], targets: Sequence[str]) -> dict[str, NearWord]:

@@ -5,7 +5,6 @@ documents, such as word frequencies and centroid lengths; and normalisers of the
 vocabulary.
 """
 
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,8 @@ from moverank.indexer.files.arrays import Arrays, Kinds, are_starts, is_within, 
 from moverank.indexer.files.checksums import checksum
 from moverank.indexer.files.directory import CACHED
 from moverank.rerank.scorers import Postings, WordVectors, translation_normalisers
-from moverank.rerank.words.term_rules import TermTexts, WordTerms, is_ngrams, terms_of
+from moverank.rerank.words.term_rules import TermTexts, WordTerms, terms_of
+from moverank.rerank.words.vocabulary import Vocabulary
 
 _KINDS: Kinds = {
     "starts": ("<i8", 1),
@@ -30,30 +30,9 @@ _KINDS: Kinds = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CountedPostings:
-    """The postings of counts, and sums over them."""
-
-    postings: Postings
-    amounts: NDArray[np.float64]
-    """The sum of the counts of each term (t,)."""
-    lengths: NDArray[np.float64]
-    """The sum of the counts of each document (n,)."""
-    sizes: NDArray[np.int32]
-    """The number of different terms of each document (n,)."""
-
-    @classmethod
-    def of(cls, postings: Postings) -> "CountedPostings":
-        """Compute the sums of `postings`."""
-        terms = np.repeat(np.arange(len(postings.starts) - 1), np.diff(postings.starts))
-        amounts = np.bincount(terms, postings.values, len(postings.starts) - 1).astype(np.float64, copy=False)
-        sizes = np.bincount(postings.documents, minlength=postings.size).astype(np.int32)
-        return cls(postings, amounts, postings.document_sums(postings.values), sizes)
-
-
 @dataclass(frozen=True, slots=True)
 class PostingsCache:
-    """The file `path` of postings, valid for `key`, which identifies the counts and how they are weighted."""
+    """The file `path` of postings and their sums, valid for `key`: it identifies the counts and their weights."""
 
     path: Path
     key: str
@@ -63,53 +42,33 @@ class PostingsCache:
         """Return the cache in a collection's `directory` for terms of a `name`."""
         return cls(directory / f"{CACHED}postings-{name}", key)
 
-    def read(self, terms: int, documents: int) -> CountedPostings | None:
+    def read(self, terms: int, documents: int) -> Postings | None:
         """Map the postings of `terms` terms and `documents` documents; None if they are missing or invalid."""
         stored = read_arrays(self.path, self.key, _KINDS)
         if stored is None:
             return None
         starts, rows, values = stored["starts"], stored["documents"], stored["values"]
         valid = are_starts(starts, terms, len(rows)) and is_within(rows, 0, documents) and len(values) == len(rows)
-        if not valid or [len(stored[name]) for name in ("amounts", "lengths", "sizes")] != [
-            terms,
-            documents,
-            documents,
-        ]:
+        sums = {name: stored[name] for name in ("amounts", "lengths", "sizes")}
+        if not valid or list(map(len, sums.values())) != [terms, documents, documents]:
             return None
-        return CountedPostings(
-            Postings(starts, rows, values, documents), stored["amounts"], stored["lengths"], stored["sizes"]
-        )
+        postings = Postings(starts, rows, values, documents)
+        vars(postings).update(sums)  # not to be computed again
+        return postings
 
-    def write(self, counted: CountedPostings) -> None:
+    def write(self, postings: Postings) -> None:
         """Write postings, unless the file cannot be written."""
-        postings = counted.postings
-        arrays: Arrays = {
-            "starts": postings.starts,
-            "documents": postings.documents,
-            "values": postings.values,
-            "amounts": counted.amounts,
-            "lengths": counted.lengths,
-            "sizes": counted.sizes,
-        }
-        write_arrays(self.path, arrays, self.key)
+        write_arrays(self.path, {name: getattr(postings, name) for name in _KINDS}, self.key)
 
 
-_MANY = 500
-"""Number of terms from which a dictionary of all terms finds them faster than binary searches do."""
-
-_TABLE_KINDS: Kinds = {"text": ("|u1", 1), "ends": ("<i8", 1), "of_words": ("<i4", 1)}
-_SEVERAL_KINDS: Kinds = {**_TABLE_KINDS, "starts": ("<i8", 1)}
+_TABLE_KINDS: Kinds = {"text": ("|u1", 1), "ends": ("<i8", 1), "of_words": ("<i4", 1), "starts": ("<i8", 1)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DerivedTable:
-    """Different terms, sorted by their UTF-8 bytes, and `of_words`, the numbers of the terms of a vocabulary's words.
+    """Different `terms`, sorted by their UTF-8 bytes, and `of_words`, the numbers of those of a vocabulary's words."""
 
-    Term i ends before `ends[i]` in `text`, and begins where the one before it ends.
-    """
-
-    text: NDArray[np.uint8]
-    ends: NDArray[np.int64]
+    terms: Vocabulary
     of_words: WordTerms
 
     @classmethod
@@ -118,55 +77,28 @@ class DerivedTable:
         encoded = [term.encode() for term in terms.texts]
         different = sorted(set(encoded))
         number = dict(zip(different, range(len(different)), strict=True))
-        return cls(
-            np.frombuffer(b"".join(different), np.uint8),
-            np.cumsum([len(term) for term in different], dtype=np.int64),
-            WordTerms(np.array([number[term] for term in encoded], np.int32), terms.starts),
-        )
+        of_words = WordTerms(np.array([number[term] for term in encoded], np.int32), terms.starts)
+        return cls(Vocabulary.pack(different), of_words)
 
     @classmethod
-    def stored(cls, path: Path, key: str, kinds: Kinds) -> Self | None:
+    def stored(cls, path: Path, key: str) -> Self | None:
         """Return the table in a file; None if it is missing or damaged, or has another key or other arrays."""
-        arrays = read_arrays(path, key, kinds)
+        arrays = read_arrays(path, key, _TABLE_KINDS)
         if arrays is None:
             return None
-        return cls(arrays["text"], arrays["ends"], WordTerms(arrays["of_words"], arrays.get("starts")))
+        terms = Vocabulary(arrays["text"], arrays["ends"], np.arange(len(arrays["ends"]), dtype=np.int32))
+        return cls(terms, WordTerms(arrays["of_words"], arrays["starts"]))
 
     def arrays(self) -> Arrays:
         """Return the arrays of the file."""
-        of_words = self.of_words
-        several: Arrays = {} if of_words.starts is None else {"starts": of_words.starts}
-        return {"text": self.text, "ends": self.ends, "of_words": of_words.terms, **several}
-
-    def __len__(self) -> int:
-        return len(self.ends)
+        own, of_words = self.terms, self.of_words
+        return {"text": own.blob, "ends": own.ends, "of_words": of_words.terms, "starts": of_words.starts}
 
     def is_valid(self, words: int) -> bool:
         """Return whether each of so many `words` has terms, and each term a text."""
-        own = self.of_words
-        ends = np.arange(len(own.terms) + 1) if own.starts is None else own.starts
-        known = is_within(own.terms, 0, len(self)) and are_starts(ends, words, len(own.terms))
-        return known and are_starts(np.append(0, self.ends), len(self), len(self.text)) and _is_utf8(self.text)
-
-    def term(self, number: int) -> str:
-        """Return a term by number."""
-        return self._bytes(number).decode()
-
-    def find(self, terms: Sequence[str]) -> list[int]:
-        """Return the number of each term, -1 for one that is not in the table."""
-        encoded = [term.encode() for term in terms]
-        if len(terms) >= _MANY:
-            numbers = {self._bytes(number): number for number in range(len(self))}
-            return [numbers.get(term, -1) for term in encoded]
-        return [self._find(term) for term in encoded]
-
-    def _find(self, term: bytes) -> int:
-        number = bisect_left(range(len(self)), term, key=self._bytes)
-        return number if number < len(self) and self._bytes(number) == term else -1
-
-    def _bytes(self, number: int) -> bytes:
-        start = int(self.ends[number - 1]) if number else 0
-        return self.text[start : self.ends[number]].tobytes()
+        own, text, size = self.of_words, self.terms.blob, len(self.terms)
+        known = is_within(own.terms, 0, size) and are_starts(own.starts, words, len(own.terms))
+        return known and are_starts(np.append(0, self.terms.ends), size, len(text)) and _is_utf8(text)
 
 
 def _is_utf8(text: NDArray[np.uint8]) -> bool:
@@ -190,12 +122,10 @@ def cached_table(
     """
     if directory is None:
         return DerivedTable.of(terms_of(texts(word_ids), rule))
-    path, key = directory / f"{CACHED}stems-{rule}", checksum(word_ids)
-    # Phrases have several stems.
-    for kinds in (_SEVERAL_KINDS,) if is_ngrams(rule) else (_TABLE_KINDS, _SEVERAL_KINDS):
-        kept = DerivedTable.stored(path, key, kinds)
-        if kept is not None and kept.is_valid(len(word_ids)):
-            return kept
+    path, key = directory / f"{CACHED}stems-{rule}", f"{rule} {checksum(word_ids)}"
+    stored = DerivedTable.stored(path, key)
+    if stored is not None and stored.is_valid(len(word_ids)):
+        return stored
     table = DerivedTable.of(terms_of(texts(word_ids), rule))
     write_arrays(path, table.arrays(), key)
     return table
@@ -203,23 +133,6 @@ def cached_table(
 
 SumType = TypeVar("SumType", np.int64, np.float64)
 """The type of sums."""
-
-
-@dataclass(frozen=True, slots=True)
-class SumsCache:
-    """Keeps sums in a collection's `directory`; `state` identifies the snapshot that they are computed from."""
-
-    directory: Path
-    state: str
-
-    def sums(
-        self, name: str, compute: Callable[[], NDArray[SumType]], size: int, kind: type[SumType], of: str = ""
-    ) -> NDArray[SumType]:
-        """Return the result (size,) of `compute`, kept under a `name`; `of` identifies its other inputs.
-
-        If the directory is not writable, nothing is kept.
-        """
-        return _kept(self.directory / f"{CACHED}{name}", f"{self.state} {of}".rstrip(), compute, size, kind)
 
 
 def cached_normalisers(directory: Path | None, words: WordVectors) -> NDArray[np.float64]:
@@ -235,13 +148,13 @@ def cached_normalisers(directory: Path | None, words: WordVectors) -> NDArray[np
     if directory is None:
         return compute()
     key = checksum(words.vectors) + checksum(words.known)
-    return _kept(directory / "normalisers", key, compute, len(words), np.float64)
+    return kept(directory / "normalisers", key, compute, len(words), np.float64)
 
 
-def _kept(
+def kept(
     path: Path, key: str, compute: Callable[[], NDArray[SumType]], size: int, kind: type[SumType]
 ) -> NDArray[SumType]:
-    """Return the result (size,) of `compute`, kept in the file `path` for `key`."""
+    """Return the result (size,) of `compute`, kept in the file `path` for `key` unless that is not writable."""
     stored = read_arrays(path, key, {"sums": (np.dtype(kind).str, 1)})
     if stored and len(stored["sums"]) == size:
         return stored["sums"]

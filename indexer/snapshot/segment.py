@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.bags.bag import lookup
+from moverank.rerank.bags.bag import lookup, run_heads
 from moverank.rerank.bags.weights import PartCounts
 
 if TYPE_CHECKING:  # it would load SQLAlchemy
@@ -71,13 +71,10 @@ def keep_words(
     `ids` (n,) are the documents of the counts. Words of the returned counts are positions in `kept`.
     """
     positions, present = lookup(word_ids, kept)
-    words = np.where(present, positions, -1).astype(np.int32)[counts.words]
-    entries = np.flatnonzero(words >= 0)
-    starts = np.searchsorted(entries, counts.starts).astype(np.int64)
-    rows = np.flatnonzero(np.diff(starts))
-    return ids[rows], PartCounts(
-        np.append(starts[rows], starts[-1]), words[entries], counts.ranks[entries], counts.counts[entries]
-    )
+    own = counts.only(present)
+    rows = np.flatnonzero(np.diff(own.starts))
+    words = positions.astype(np.int32)[own.words]
+    return ids[rows], PartCounts(np.append(own.starts[rows], own.starts[-1]), words, own.ranks, own.counts)
 
 
 def assemble(parts: Iterable["CountedPart"], word_ids: NDArray[np.int64]) -> Iterator[Portion]:
@@ -140,9 +137,7 @@ def _order(rows: NDArray[np.int64], words: NDArray[np.int32], ranks: NDArray[np.
 
 def _merge_equal(counts: PartCounts) -> PartCounts:
     """Sum the counts of a word in several parts of the same rank."""
-    first = np.ones(len(counts.words), bool)
-    first[1:] = (counts.words[1:] != counts.words[:-1]) | (counts.ranks[1:] != counts.ranks[:-1])
-    first[counts.starts[:-1][np.diff(counts.starts) > 0]] = True
+    first = run_heads(counts.starts, counts.words, counts.ranks)
     if first.all():
         return counts
     heads = np.flatnonzero(first)

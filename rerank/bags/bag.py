@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -158,6 +159,14 @@ def row_entries(
     return selected, entries
 
 
+def run_heads(starts: NDArray[np.int64], *columns: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return which entries (nnz,) of rows with these `starts` (n + 1,) differ from the one before in the row."""
+    heads = np.ones(len(columns[0]), bool)
+    heads[1:] = reduce(np.logical_or, (column[1:] != column[:-1] for column in columns))
+    heads[starts[:-1][np.diff(starts) > 0]] = True
+    return heads
+
+
 def lookup(ids: NDArray[np.int64], sorted_ids: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Look up `ids` (n,) in the strictly increasing `sorted_ids` (w,).
 
@@ -167,6 +176,19 @@ def lookup(ids: NDArray[np.int64], sorted_ids: NDArray[np.int64]) -> tuple[NDArr
     present = indices < len(sorted_ids)
     present[present] = sorted_ids[indices[present]] == ids[present]
     return indices, present
+
+
+def summed_by_id(
+    parts: Sequence[tuple[NDArray[np.integer[Any]], NDArray[np.int64]]],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the ids (n,), increasing, of `parts`, each increasing ids and their numbers, and the sums (n,) by id."""
+    if len(parts) == 1:
+        return parts[0][0].astype(np.int64, copy=False), parts[0][1]
+    every = np.concatenate([np.empty(0, np.int64), *(own for own, _ in parts)])
+    ids, places = np.unique(every, return_inverse=True)
+    sums = np.zeros(len(ids), np.int64)
+    np.add.at(sums, places, np.concatenate([np.empty(0, np.int64), *(numbers for _, numbers in parts)]))
+    return ids, sums
 
 
 def unit_sparse_rows(bags: Bags, columns: int) -> "csr_array[np.float64, tuple[int, int]]":

@@ -4,19 +4,17 @@ A factor of each word, such as its idf or the length of its vector, is applied o
 documents are pruned by a mean of their words.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.bags.bag import TITLE, Bag, Bags, lookup, row_entries
+from moverank.rerank.bags.bag import TITLE, Bag, Bags, lookup, row_entries, run_heads
 from moverank.rerank.errors import BagError
-from moverank.rerank.runtime.thread_pool import parallel_for
+from moverank.rerank.runtime.deadline import check_time
 
-_MANY = 1 << 22  # entries from which compiled code pays for loading it
-_PORTION = 1 << 23  # entries between two checks of the time
+ENTRIES = 1 << 22
+"""From this many entries, weights of all bags take long to compute and keep."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +51,17 @@ class PartCounts:
         starts, entries = row_entries(self.starts, rows)
         return PartCounts(starts, self.words[entries], self.ranks[entries], self.counts[entries])
 
+    def only(self, allowed: NDArray[np.bool_]) -> "PartCounts":
+        """Return only the counts of `allowed` (v,) words; documents may become empty."""
+        entries = np.flatnonzero(allowed[self.words])
+        starts = np.searchsorted(entries, self.starts).astype(np.int64)
+        return PartCounts(starts, self.words[entries], self.ranks[entries], self.counts[entries])
+
+
+def document_frequencies(rows: PartCounts | Bags, words: int) -> NDArray[np.int64]:
+    """Return in how many of `rows` each of so many `words` occurs (v,)."""
+    return np.bincount(rows.words[run_heads(rows.starts, rows.words)], minlength=words).astype(np.int64)
+
 
 def inverse_document_frequency(frequencies: NDArray[np.int64], documents: int) -> NDArray[np.float64]:
     """Return idf_i = ln((1 + N) / (1 + n_i)) + 1 (v,) for words found in n_i of N documents.
@@ -71,18 +80,6 @@ class Frequencies:
     ids: NDArray[np.int64]
     numbers: NDArray[np.int64]
     documents: int
-
-    @classmethod
-    def summed(cls, parts: Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]], documents: int) -> Self:
-        """Return the sums of several parts, each with word ids (v,), increasing, and their numbers (v,)."""
-        ids, numbers = np.empty(0, np.int64), np.empty(0, np.int64)
-        for own_ids, own in parts:
-            both = np.union1d(ids, own_ids)
-            total = np.zeros(len(both), np.int64)
-            total[np.searchsorted(both, ids)] = numbers
-            total[np.searchsorted(both, own_ids)] += own
-            ids, numbers = both, total
-        return cls(ids, numbers, documents)
 
     def idf(self, word_ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the idf (n,) of words by id; a word in no document gets the largest."""
@@ -131,20 +128,9 @@ def ranked_counts(
 
 def with_factors(bags: Bags, factors: NDArray[np.float64]) -> Bags:
     """Multiply the weights of bags by the factors (v,) of their words, and scale each bag to a sum of 1."""
-    return _drop_weightless(Bags(bags.starts, bags.words, _scaled(_products(bags, factors), bags.starts)))
-
-
-def _products(bags: Bags, factors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the weights of bags times the factors (v,) of their words."""
-    if len(bags.words) < _MANY:
-        products: NDArray[np.float64] = bags.weights * factors[bags.words]
-        return products
-    from moverank.rerank.kernels.sums import multiply
-
-    out = np.empty(len(bags.words))
-    inputs = bags.words, bags.weights, factors
-    parallel_for(lambda first, last: multiply(first, last, *inputs, out), len(out), most=_PORTION)
-    return out
+    weights = factors[bags.words]
+    weights *= bags.weights
+    return _drop_weightless(Bags(bags.starts, bags.words, _scaled(weights, bags.starts)))
 
 
 def _normalised(bags: Bags) -> Bags:
@@ -158,14 +144,9 @@ def _scaled(weights: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[
     """Scale `weights` (t,) in place to a sum of 1 in each bag, and return them; bag i begins at `starts[i]`."""
     if not len(weights):
         return weights
-    sums = np.add.reduceat(weights, starts[:-1])
-    if len(weights) < _MANY:
-        weights /= np.repeat(sums, np.diff(starts))
-        return weights
-    from moverank.rerank.kernels.sums import divide
-
-    most = max(1, _PORTION * len(sums) // len(weights))
-    parallel_for(lambda first, last: divide(first, last, starts, sums, weights), len(sums), most=most)
+    if len(weights) >= ENTRIES:
+        check_time()
+    weights /= np.repeat(np.add.reduceat(weights, starts[:-1]), np.diff(starts))
     return weights
 
 
@@ -179,9 +160,7 @@ def _merge_ranks(
     counts: PartCounts, amounts: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     """Sum the entries of each word of a document; return starts, words and sums."""
-    first = np.ones(len(counts.words), bool)
-    first[1:] = counts.words[1:] != counts.words[:-1]
-    first[counts.starts[:-1]] = True
+    first = run_heads(counts.starts, counts.words)
     if first.all():
         return counts.starts, counts.words, amounts
     heads = np.flatnonzero(first)
@@ -195,10 +174,6 @@ def _drop_weightless(bags: Bags) -> Bags:
         return bags
     kept = np.flatnonzero(bags.weights > 0)
     return Bags(np.searchsorted(kept, bags.starts).astype(np.int64), bags.words[kept], bags.weights[kept])
-
-
-ENTRIES = 1 << 22
-"""From this many entries, weights of all bags take long to compute and keep."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
-from moverank.rerank.bags.weights import Frequencies, with_factors
+from moverank.rerank.bags.weights import Frequencies, document_frequencies, with_factors
 from moverank.rerank.encoders.encoder import Documents, EncoderState, Metric, part
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Option, Switch, check_options
@@ -100,7 +100,7 @@ class Centroid:
 
 def _counted(documents: Documents) -> Frequencies:
     """Count the documents of each word that occurs."""
-    numbers = np.bincount(documents.bags.words, minlength=len(documents.word_ids)).astype(np.int64)
+    numbers = document_frequencies(documents.bags, len(documents.word_ids))
     used = np.flatnonzero(numbers)
     return Frequencies(documents.word_ids[used], numbers[used], len(documents))
 

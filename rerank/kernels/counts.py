@@ -5,8 +5,6 @@ it, `hashes` (capacity,) uint64 their hash values, and `sizes` (2,) int64 the nu
 power of 2,) int32 is the hash table with open addressing: the number of a word, or -1. It is kept at most half full.
 `places` (capacity,) int64 say where the last text that has a word counts it.
 
-Document frequencies of words.
-
 Sparse rows: their transpose, and rows in which several columns take the place of each.
 """
 
@@ -93,19 +91,6 @@ def fill_slots(hashes, count, slots):  # type: ignore[no-untyped-def]
         while slots[slot] >= 0:
             slot = (slot + np.uint64(1)) & mask
         slots[slot] = number
-
-
-@compiled()
-def count_documents(starts, words, live, frequencies):  # type: ignore[no-untyped-def]
-    """Add to `frequencies` (v,) int64 in how many of the rows that are `live` (n,) each word occurs.
-
-    The rows are compressed sparse ones, `starts` (n + 1,) and `words` (nnz,), in which equal words are neighbours.
-    """
-    for row in range(len(live)):
-        if live[row]:
-            for entry in range(starts[row], starts[row + 1]):
-                if entry == starts[row] or words[entry] != words[entry - 1]:
-                    frequencies[words[entry]] += 1
 
 
 @compiled()

@@ -1,4 +1,4 @@
-"""Weighted sums of word vectors, and the weights of all bags of a collection."""
+"""Weighted sums of word vectors."""
 
 import numpy as np
 
@@ -24,18 +24,3 @@ def weighted_sums(first, last, starts, words, weights, vectors, sums):  # type: 
                 total[j] += weight * vectors[word, j]
         for j in range(dim):
             sums[i, j] = total[j]
-
-
-@compiled()
-def multiply(first, last, words, weights, values, out):  # type: ignore[no-untyped-def]
-    """Fill `out` (t,) with the `weights` (t,) of entries times the `values` (v,) of their `words` (t,)."""
-    for entry in range(first, last):
-        out[entry] = weights[entry] * values[words[entry]]
-
-
-@compiled()
-def divide(first, last, starts, divisors, weights):  # type: ignore[no-untyped-def]
-    """Divide the `weights` (t,) of the entries of each bag i by the bag's one of `divisors` (n,), in place."""
-    for i in range(first, last):
-        for entry in range(starts[i], starts[i + 1]):
-            weights[entry] /= divisors[i]

@@ -39,18 +39,15 @@ class Bm25:
     @classmethod
     def fit(cls, counts: TermCounts, statistics: Statistics, options: Mapping[str, str]) -> Self:
         """See `Scorer.fit`."""
-        raw = Postings.of(counts, statistics)
-        return cls.of(raw, raw.document_sums(raw.values), statistics, options)
+        return cls.of(Postings.of(counts, statistics), statistics, options)
 
     @classmethod
-    def of(
-        cls, postings: Postings, lengths: NDArray[np.float64], statistics: Statistics, options: Mapping[str, str]
-    ) -> Self:
-        """Fit a scorer to `postings` of counts, which sum to `lengths` (n,) by document; for the rest see `fit`."""
+    def of(cls, postings: Postings, statistics: Statistics, options: Mapping[str, str]) -> Self:
+        """Fit a scorer to `postings` of counts; for the rest see `fit`."""
         check_options(cls.name, cls.options, options, ScorerError)
         k1, b, df = K1.read(options), B.read(options), statistics.document_frequencies
         idf = np.log1p((statistics.documents - df + 0.5) / (df + 0.5))
-        return cls(postings, idf, k1 * (1 - b + b * lengths / statistics.average_length), k1, K3.read(options))
+        return cls(postings, idf, k1 * (1 - b + b * postings.lengths / statistics.average_length), k1, K3.read(options))
 
     @property
     def unrelated(self) -> float:

@@ -43,7 +43,7 @@ class Pl2:
         """See `Scorer.fit`; the contribution of each term to each document is computed here."""
         check_options(cls.name, cls.options, options, ScorerError)
         raw = Postings.of(counts, statistics)
-        lengths = raw.document_sums(raw.values)
+        lengths = raw.lengths
         # An empty document has no postings, so any length is right.
         relative = statistics.average_length / np.where(lengths > 0, lengths, 1.0)
         tfn = raw.values * (np.log1p(C.read(options) * relative) / np.log(2))[raw.documents]

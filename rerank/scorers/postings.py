@@ -1,6 +1,7 @@
 """The inverted file: the documents that contain each term, products of its counts with amounts, and merged terms."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,12 @@ from moverank.rerank.scorers.scorer import Statistics, TermCounts, check_segment
 from moverank.rerank.words.term_rules import WordTerms
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Postings:
     """Postings by term: term j has the slice `starts[j]:starts[j + 1]` of `documents` and `values`.
 
     `starts` (t + 1,) int64, `documents` (nnz,) int32, increasing within a term, `values` (nnz,) float64. `size` is n,
-    the number of documents, including documents without terms.
+    the number of documents, including documents without terms. Sums over them are computed once.
     """
 
     starts: NDArray[np.int64]
@@ -39,10 +40,26 @@ class Postings:
 
         rows = counts.starts, counts.terms, counts.counts
         if new is not None:
-            one_each = new.starts is None
+            one_each = np.all(new.lengths == 1)
             rows = (rows[0], new.terms[rows[1]], rows[2]) if one_each else replaced(*rows, new.starts, new.terms)
         starts, documents, values = transposed(*rows, terms)
         return cls(starts, documents, values, len(counts))
+
+    @cached_property
+    def amounts(self) -> NDArray[np.float64]:
+        """Return the sum of the values of each term (t,)."""
+        terms = len(self.starts) - 1
+        return grouped_sums(np.repeat(np.arange(terms), np.diff(self.starts)), self.values, terms)
+
+    @cached_property
+    def lengths(self) -> NDArray[np.float64]:
+        """Return the sum of the values of each document (n,)."""
+        return self.document_sums(self.values)
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int32]:
+        """Return the number of different terms of each document (n,)."""
+        return np.bincount(self.documents, minlength=self.size).astype(np.int32)
 
     def by_document(self) -> TermCounts:
         """Return the counts by document, without word vectors."""

@@ -5,9 +5,9 @@ The words of a phrase have terms each by itself; by the rule `parts` they are th
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,47 +52,41 @@ class WordTerms:
     """The numbers `terms` (m,) int32 of the terms of each of w words.
 
     Word i has the slice `starts[i]:starts[i + 1]`, in which a term may be there several times; `starts` (w + 1,) is
-    int64, or None if each word has one term.
+    int64.
     """
 
     terms: NDArray[np.int32]
-    starts: NDArray[np.int64] | None = None
+    starts: NDArray[np.int64]
 
     def __len__(self) -> int:
-        return len(self.terms) if self.starts is None else len(self.starts) - 1
+        return len(self.starts) - 1
 
     @property
     def lengths(self) -> NDArray[np.int64]:
         """Return the number of terms of each word (w,)."""
-        return np.ones(len(self.terms), np.int64) if self.starts is None else np.diff(self.starts)
+        return np.diff(self.starts)
 
-    def take(self, words: NDArray[np.int64]) -> Self:
+    def take(self, words: NDArray[np.int64]) -> "WordTerms":
         """Return the terms of some words (n,)."""
-        if self.starts is None:
-            return replace(self, terms=self.terms[words])
         lengths = self.lengths[words]
         starts = _starts(lengths)
         places = np.repeat(self.starts[words] - starts[:-1], lengths) + np.arange(starts[-1])
-        return replace(self, terms=self.terms[places], starts=starts)
+        return WordTerms(self.terms[places], starts)
 
-    def joined(self, other: Self) -> Self:
+    def joined(self, other: "WordTerms") -> "WordTerms":
         """Return the terms of these words and then of other ones, by the same rule."""
-        one_each = self.starts is None and other.starts is None
-        several = None if one_each else _starts(np.append(self.lengths, other.lengths))
-        return replace(self, terms=np.append(self.terms, other.terms), starts=several)
+        return WordTerms(np.append(self.terms, other.terms), _starts(np.append(self.lengths, other.lengths)))
 
 
 class TermTexts(NamedTuple):
     """The `texts` (m,) of the terms of each of w words, and their `starts`; see `WordTerms`."""
 
     texts: list[str]
-    starts: NDArray[np.int64] | None
+    starts: NDArray[np.int64]
 
     @property
     def words(self) -> NDArray[np.int64]:
         """Return the row (m,) of the word that each term belongs to."""
-        if self.starts is None:
-            return np.arange(len(self.texts))
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
 
@@ -108,11 +102,9 @@ def terms_of(words: Sequence[str], rule: str) -> TermTexts:
     if any(JOINT in word for word in words):
         parts = [word.split(JOINT) for word in words]
         own, starts = terms_of([*chain.from_iterable(parts)], rule), _starts(np.array([*map(len, parts)], np.int64))
-        return TermTexts(own.texts, starts if own.starts is None else own.starts[starts])
-    if rule == PARTS:
-        return TermTexts(list(words), None)
+        return TermTexts(own.texts, own.starts[starts])
     if not is_ngrams(rule):
-        return TermTexts(stem_words(words, rule), None)
+        return TermTexts(list(words) if rule == PARTS else stem_words(words, rule), np.arange(len(words) + 1))
     length = int(rule.partition("=")[2])
     numbers = np.array([max(1, len(word) - length + 1) for word in words], np.int64)
     texts = [word[i : i + length] for word, number in zip(words, numbers.tolist(), strict=True) for i in range(number)]

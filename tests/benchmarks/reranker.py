@@ -20,11 +20,12 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 from moverank import DocumentFrequencies, Embedding, Reranker
 from moverank.indexer.reranking.pool import SearchPool
 from moverank.indexer.reranking.reranker import _with_words
-from moverank.indexer.reranking.texts import CorpusVocabulary, query_and_candidates
+from moverank.indexer.reranking.texts import query_and_candidates
 from moverank.indexer.search.counted_query import TextCounter
 from moverank.indexer.search.phases import Search
 from moverank.indexer.search.query import Query, QueryWords
 from moverank.indexer.settings import default_rank
+from moverank.indexer.word_factors import CorpusVocabulary
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance import bounds
 from moverank.rerank.distance.bounds import Problem
@@ -61,7 +62,7 @@ class Floor:
         from moverank.indexer.reranking.texts import candidate_documents
 
         asked, *texts = counter.count(candidate_documents([query, *candidates]))
-        own, pool = query_and_candidates(CorpusVocabulary.of(counter.words, embedding), asked, texts, 1.0)
+        own, pool = query_and_candidates(CorpusVocabulary.of(counter.words, embedding, ()), asked, texts, 1.0)
         searched = SearchPool(_with_words(pool))
         from moverank.indexer.ranking_spec import own_ranking
 
@@ -112,7 +113,7 @@ def stages(reranker: Reranker, query: str, texts: list[str]) -> list[tuple[str, 
         counter = TextCounter(reranker._tokenizer)  # noqa: SLF001 - its own steps
         asked, *others = counter.count(candidate_documents([query, *texts]))
         now = timed("split into words", now)
-        words = CorpusVocabulary.of(counter.words, reranker._embedding)  # noqa: SLF001
+        words = CorpusVocabulary.of(counter.words, reranker._embedding, ())  # noqa: SLF001
         now = timed("look up vectors", now)
         own, pool = query_and_candidates(words, asked, others, 1.0)
         now = timed("count words", now)

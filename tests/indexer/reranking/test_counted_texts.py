@@ -3,7 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from moverank.indexer.reranking.texts import CorpusVocabulary, Texts
+from moverank.indexer.reranking.texts import Texts
+from moverank.indexer.word_factors import CorpusVocabulary
 from moverank.rerank.bags.bag import TITLE
 from moverank.rerank.bags.weights import PartCounts
 
@@ -16,17 +17,6 @@ COUNTS = PartCounts(
     np.array([1, 2, 3, 4, 5], np.int32),
 )
 TEXTS = Texts(("a", "b", "c"), COUNTS, VOCABULARY, title_weight=2.5)
-
-
-def test_counts_are_weighed_by_rank_and_title() -> None:
-    starts, words, amounts = TEXTS.ranked_counts(1.0)
-    assert (starts.tolist(), words.tolist()) == ([0, 2, 2, 3], [0, 1, 2])
-    assert amounts.tolist() == pytest.approx([2.5 + 2 + 3 / 3, 4 / 3, 5])  # ranks relative to the best of a text
-
-
-def test_counts_that_underflow_are_left_out() -> None:
-    starts, words, amounts = TEXTS.ranked_counts(5000.0)
-    assert (starts.tolist(), words.tolist(), amounts.tolist()) == ([0, 1, 1, 2], [0, 2], [4.5, 5])
 
 
 def test_bags_are_over_known_words() -> None:

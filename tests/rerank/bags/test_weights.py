@@ -1,12 +1,20 @@
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.rerank.bags.bag import TITLE, Bags
-from moverank.rerank.bags.weights import PartCounts, check_gamma, inverse_document_frequency, weigh, with_factors
+from moverank.rerank.bags.bag import TITLE
+from moverank.rerank.bags.weights import (
+    PartCounts,
+    check_gamma,
+    inverse_document_frequency,
+    ranked_counts,
+    weigh,
+    with_factors,
+)
 from moverank.rerank.errors import BagError
 from tests import naive
 
@@ -66,6 +74,29 @@ def test_gamma_zero_ignores_ranks(corpus: Corpus) -> None:
     for bag, plain in zip(weigh(corpus.packed, 0.0), weigh(Corpus(pooled).packed, 7.5), strict=True):
         assert bag.words.tolist() == plain.words.tolist()
         assert bag.weights.tolist() == pytest.approx(plain.weights.tolist(), rel=1e-12)
+
+
+# Word 0 in the title, in part 0 and in part 2; word 1 in part 2; then word 2 in part 1 of another document.
+_TITLED = Corpus([[(0, TITLE, 1), (0, 0, 2), (0, 2, 3), (1, 2, 4)], [(2, 1, 5)]])
+
+
+def test_counts_are_weighed_by_rank_and_title() -> None:
+    starts, words, amounts = ranked_counts(_TITLED.packed, 1.0, 2.5)
+    assert (starts.tolist(), words.tolist()) == ([0, 2, 3], [0, 1, 2])
+    assert amounts.tolist() == pytest.approx([2.5 + 2 + 3 / 3, 4 / 3, 5])  # ranks relative to the best of a document
+
+
+def test_counts_that_underflow_are_left_out() -> None:
+    starts, words, amounts = ranked_counts(_TITLED.packed, 5000.0, 2.5)
+    assert (starts.tolist(), words.tolist(), amounts.tolist()) == ([0, 1, 2], [0, 2], [4.5, 5])
+
+
+@given(CORPORA, st.sets(st.integers(0, 9)))
+def test_counts_of_some_words_leave_documents_that_may_be_empty(corpus: Corpus, some: set[int]) -> None:
+    own = corpus.packed.only(np.isin(np.arange(10), sorted(some)))
+    columns = [own.words, own.ranks, own.counts]
+    found = [list(zip(*(column[a:b].tolist() for column in columns), strict=True)) for a, b in pairwise(own.starts)]
+    assert found == [[entry for entry in document if entry[0] in some] for document in corpus.documents]
 
 
 @given(WITHOUT_TITLES, GAMMAS, st.integers(0, 10))
@@ -158,15 +189,3 @@ def test_idf_can_be_applied_afterwards(corpus: Corpus, idf: list[float]) -> None
 
 def test_no_documents_have_no_bags() -> None:
     assert len(weigh(Corpus([]).packed, 0.75)) == 0
-
-
-def test_weights_of_many_bags_are_those_of_few_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(7)
-    starts = np.cumsum([0, *rng.integers(1, 40, 300)], dtype=np.int64)
-    words = rng.integers(0, 900, starts[-1]).astype(np.int32)
-    bags, idf = Bags(starts, words, rng.random(starts[-1])), rng.random(900) * 9
-    few = with_factors(bags, idf)
-    monkeypatch.setattr("moverank.rerank.bags.weights._MANY", 1)
-    many = with_factors(bags, idf)
-    assert many.weights.tobytes() == few.weights.tobytes()
-    assert np.add.reduceat(many.weights, starts[:-1]) == pytest.approx(np.ones(300))

@@ -13,7 +13,7 @@ from moverank.rerank.words.term_rules import WordTerms
 def test_counts_of_terms_that_become_one_are_added_up() -> None:
     starts, terms = np.array([0, 3, 3, 5]), np.array([0, 1, 3, 0, 2], np.int32)
     counts = TermCounts(starts, terms, np.array([1.0, 2.0, 4.0, 8.0, 0.5]))
-    postings = Postings.transposed(counts, 4, WordTerms(np.array([2, 0, 2, 2], np.int32)))
+    postings = Postings.transposed(counts, 4, WordTerms(np.array([2, 0, 2, 2], np.int32), np.arange(5)))
     assert postings.starts.tolist() == [0, 1, 1, 3, 3]
     assert postings.documents.tolist() == [0, 0, 2]
     merged = postings.by_document()
