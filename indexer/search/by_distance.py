@@ -16,8 +16,9 @@ from moverank.indexer.search.query import PLACES, Others, Outcome, Query
 from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.sum_terms import SumWeights, charged_by, scales_of
 from moverank.indexer.search.view import View
+from moverank.rerank.distance.best_first import Places, Wanted
 from moverank.rerank.distance.nearest import NearestSearch, nearest_search
-from moverank.rerank.distance.partial_order import Places
+from moverank.rerank.distance.query_bag import Comparison
 from moverank.rerank.encoders.centroid import centroids
 from moverank.rerank.ranking import StageCounts, largest_error
 
@@ -157,19 +158,22 @@ class DistanceSearch:
                 continue
             bag, vectors = query.words.over(part.segment.word_ids), part.segment.vectors
             one_segment = len(view.segments) == 1
-            search = nearest_search(
+            compared = Comparison(
                 bag,
                 part.bags_of_most(rows, ranking.gamma, ranking.weights),
                 vectors,
-                query.k,
-                ranking.plain or ranking.distances[0].distance,
-                min(query.within, _kth(upper, query.k)),
                 part.norms,
+                _centres(view, number, query, rows),
+            )
+            wanted = Wanted(
+                query.k,
+                ranking.plain or "wmd",
+                min(query.within, _kth(upper, query.k)),
                 self._weights.of_rows(part, rows, bag) if self._weights else None,
                 _places(query, part.segment.ids[rows], self._loose) if one_segment else None,
-                _centres(view, number, query, rows),
                 partial=query.partial,
             )
+            search = nearest_search(compared, wanted)
             self._begun.append(_Begun(part, rows, search))
             upper = np.sort(np.append(upper, search.upper_bounds(close=close)))[: query.k]
         return upper
