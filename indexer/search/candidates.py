@@ -85,9 +85,9 @@ class GivenSearch:
 
     def vector(self, query: Query) -> NDArray[np.float32]:
         """See `VectorSearch.vector`; QueryVectorError if the query has none."""
-        if query.vector is None:
+        if query.words.vector is None:
             raise QueryVectorError(NO_VECTOR)
-        return query.vector
+        return query.words.vector
 
     def with_vector(self, part: LiveSegment, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """See `VectorSearch.with_vector`."""

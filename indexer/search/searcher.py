@@ -38,7 +38,7 @@ from moverank.indexer.search.occurrences import (
 from moverank.indexer.search.pair_search import PairSearch
 from moverank.indexer.search.pairs import Neighbours, Pairs, PairSource, find_neighbours
 from moverank.indexer.search.phases import Search, answer_many, search_or_error
-from moverank.indexer.search.query import Outcome, PortableQuery, Query
+from moverank.indexer.search.query import Outcome, Query, QueryWords
 from moverank.indexer.search.query_parser import QueryParser
 from moverank.indexer.search.sampled_distances import sampled_distances
 from moverank.indexer.search.view import View
@@ -52,7 +52,7 @@ from moverank.rerank.scorers import Statistics
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.term_rules import is_ngrams
 
-Request = QueryText | StoredKey | PortableQuery
+Request = QueryText | StoredKey | QueryWords
 """A text, a record, a stored document, or the words of a document that may be stored elsewhere."""
 
 
@@ -304,7 +304,7 @@ class Searcher:
         document = StoredBag.of(self._files.documents, query, key)
         if options.highlight:
             with stopping_query(query), suppress(OutOfTime, TooLarge):
-                size, own = AnswerSize(options.most_characters), query.spans()
+                size, own = AnswerSize(options.most_characters), query.words.spans()
                 size.add_texts(self._reader, [document.id])
                 matcher = Matcher(own, query.ranking, partial(nearest_words, self._embedding))
                 found = occurrences(stored_texts(self._reader, document.id), self._settings.tokenizer)
@@ -319,13 +319,11 @@ class Searcher:
         except NoKnownWords:
             return ()
 
-    def _spans(self, request: Request, most: int | None) -> WordSpans:
+    def _spans(self, request: QueryText | StoredKey, most: int | None) -> WordSpans:
         """Return the places of the words of a request, whose document is stored if it is a key.
 
         Raises TooLarge for a stored document of more than `most` characters.
         """
-        if isinstance(request, PortableQuery):
-            return request.spans
         if isinstance(request, StoredKey):
             id_ = self._reader.known([request.key])[request.key].id
             AnswerSize(most).add_texts(self._reader, [id_])
@@ -341,13 +339,13 @@ class Searcher:
         query = files.resolve(options, ranking)
         return files.search(self._with_words(request, query, options), options)
 
-    def portable(self, key: str, options: SearchOptions) -> PortableQuery:
+    def portable(self, key: str, options: SearchOptions) -> QueryWords:
         """Return the words of a stored document as the query of a search in other collections."""
         ranking, files = self._ranking_of(options), self._files
         query = self._with_words(StoredKey(key), files.resolve(options, ranking), options)
         with stopping_query(query), suppress(OutOfTime):
-            return PortableQuery(key, query.words, query.vector, query.spans())
-        return PortableQuery(key, query.words, query.vector)
+            return replace(query.words, spans=partial(dict, query.words.spans()))
+        return replace(query.words, spans=dict)
 
     def ranking(self, search: Search, outcome: Outcome, options: SearchOptions) -> Ranking:
         """Return the ranking for an outcome, with the stored data of its hits."""
@@ -369,7 +367,7 @@ class Searcher:
     def _with_words(self, request: Request, query: Query, options: SearchOptions) -> Query:
         """Return the query with the words of a request; their places are found later, if `options` request places."""
         files = self._files
-        if isinstance(request, PortableQuery):
+        if isinstance(request, QueryWords):
             query = files.portable(request, query)
         elif isinstance(request, StoredKey):
             query = files.similar(request.key, query)
@@ -379,10 +377,10 @@ class Searcher:
             documents = files.view.documents_with_bag if query.allowed is None else len(query.allowed)
             least = min(query.k, documents) * (len(query.words.weights) + 1)  # a hit has a word, too
             AnswerSize(options.most_characters).add_bags(least)
-        if not options.highlight:
+        if not options.highlight or isinstance(request, QueryWords):
             return query
-        spans = partial(self._spans, request, options.most_characters)
-        return replace(query, spans=cache(lambda: respelled_spans(spans(), query.words.respelled)))
+        words, spans = query.words, partial(self._spans, request, options.most_characters)
+        return replace(query, words=replace(words, spans=cache(lambda: respelled_spans(spans(), words.respelled))))
 
     def _answer(self, request: QueryText | StoredKey, options: SearchOptions) -> Ranking:
         files, query = self._resolved(options)

@@ -29,7 +29,7 @@ from moverank.indexer.search.ordering import smallest_first
 from moverank.indexer.search.pair_search import PairSearch
 from moverank.indexer.search.pairs import Pairs
 from moverank.indexer.search.percentiles import SampledValues, few_within, percentiles, value_below
-from moverank.indexer.search.query import Outcome, PortableQuery
+from moverank.indexer.search.query import Outcome, QueryWords
 from moverank.indexer.search.query_parser import joined_scorer
 from moverank.indexer.search.searcher import Request
 from moverank.indexer.search.shared_statistics import TableKey, needed_tables
@@ -327,7 +327,7 @@ class ClusterSearcher:
         if not isinstance(request, StoredKey):
             return request
         plain, call = replace(options, stop=None), self._coordinator.call
-        found: PortableQuery = self._coordinator.of_owner(
+        found: QueryWords = self._coordinator.of_owner(
             request.key, version.states, lambda owner: call(owner, "portable", version.id, request.key, plain)
         )
         return found
