@@ -1,35 +1,81 @@
-"""Classes of other packages, found by their entry points: encoders and scorers.
+"""Encoders and scorers by name: built-in classes, and classes of other packages, found by their entry points.
 
 A package declares `[project.entry-points."moverank.encoders"]`, or `"moverank.scorers"`, with `NAME = "module:Class"`.
 Nothing is loaded until a class is named.
 """
 
 import sys
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
-from moverank.rerank.errors import RerankError
-from moverank.rerank.options import Option
+from moverank.rerank.errors import EncoderError, ScorerError
+from moverank.rerank.options import Option, check_options, did_you_mean
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-_Kind = TypeVar("_Kind")
+
+class Fitted(Protocol):
+    """A class with options."""
+
+    options: ClassVar[tuple[Option, ...]]
+
+
+_Kind = TypeVar("_Kind", bound=Fitted)
 
 
 class PlugIns(Generic[_Kind]):
-    """The classes of one kind that other packages provide.
+    """The classes of one kind: the `built_in` ones by name, and those that other packages provide.
 
     `what` is the name of the kind, "encoder"; the group of its entry points is then `moverank.encoders`, and its
-    contract `moverank.testing.check_encoder`. A class must have the named `methods` and `attributes`. `error` is raised
-    for an unusable class.
+    contract `moverank.testing.check_encoder`. A built-in class that is given by its name is imported on first use, from
+    the module of `moverank.rerank.encoders` with its key. A class of another package must have the named `methods` and
+    `attributes`. `error` is raised for an unusable class.
     """
 
     def __init__(
-        self, what: str, methods: tuple[str, ...], error: type[RerankError], attributes: tuple[str, ...] = ()
+        self,
+        what: str,
+        built_in: Mapping[str, str | type[_Kind]],
+        methods: tuple[str, ...],
+        error: type[EncoderError] | type[ScorerError],
+        attributes: tuple[str, ...] = (),
     ) -> None:
-        self._what, self._methods, self._error, self._attributes = what, methods, error, attributes
+        self._what, self._built_in, self._methods = what, built_in, methods
+        self._error, self._attributes = error, attributes
         self._loaded: dict[str, type[_Kind]] = {}
+
+    def has(self, name: str) -> bool:
+        """Return whether there is a class of that name."""
+        return name in self._built_in or name in self.names()
+
+    def of(self, name: str) -> type[_Kind]:
+        """Return the class of that name; no package replaces a built-in one.
+
+        Raises the error for an unknown name, and for a class that cannot be loaded.
+        """
+        own = self._built_in.get(name)
+        if isinstance(own, str):
+            own = getattr(import_module(f"moverank.rerank.{self._what}s.{name}"), own)
+        found: type[_Kind] | None = own or self.named(name)
+        if found is None:
+            names = (*self._built_in, *self.names())
+            raise self._error(
+                f"there is no {self._what} {name!r}{did_you_mean(name, names)}: choose {', '.join(names)}, or install "
+                "the package that provides it"
+            )
+        return found
+
+    def choose(self, name: str, options: Mapping[str, str]) -> type[_Kind]:
+        """Return the class of that name, and validate the `options` of its `fit`.
+
+        Raises the error for an unknown name, an unknown option and an invalid value, before any document is read.
+        """
+        found = self.of(name)
+        check_options(name, found.options, options, self._error)
+        return found
 
     def names(self) -> tuple[str, ...]:
         """Return the names that other packages provide; none of them is loaded."""
