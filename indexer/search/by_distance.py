@@ -244,9 +244,7 @@ def _without_bag(view: View, query: Query, weights: SumWeights) -> Found:
     if not related:
         return _NOTHING
     ids = view.without_bag[np.any([part.is_related(view.without_bag) for part in related], axis=0)]
-    if query.allowed is not None:
-        ids = ids[np.isin(ids, query.allowed)]
-    ids = ids[ids != query.without] if query.without is not None else ids
+    ids = ids[query.may_hit(ids)]
     totals = weights.without_bag(ids)
     every = Others(ids, totals, np.ones(len(ids), bool)) if query.whole else Others.none()
     return Found(ids, totals, StageCounts(), np.empty(0), np.full((len(ids), 3), np.nan), every)

@@ -44,9 +44,8 @@ def search_by_known_sum(view: View, query: Query, parts: list[KnownTerm], began:
     ids = related_ids(parts)
     if query.whole or (not by_words and len(query.words.weights)):
         ids = np.unique(np.concatenate([part.ids for part in parts if query.whole or part.term.name != PRIOR]))
-    for limit in (query.allowed, chosen):
-        ids = ids if limit is None else ids[np.isin(ids, limit)]
-    ids = ids[ids != query.without] if query.without is not None else ids
+    ids = ids[query.may_hit(ids)]
+    ids = ids if chosen is None else ids[np.isin(ids, chosen)]
     totals = offsets(parts, ids)
     best, totals = smallest_first(totals, ids, len(ids) if query.whole else query.k)
     few = int(np.searchsorted(totals, query.within, side="right"))

@@ -126,15 +126,7 @@ def is_candidate(view: View, query: Query, id_: int) -> bool:
 
 def allowed_rows(view: View, query: Query) -> SegmentRows:
     """Return the rows of documents that may be hits."""
-    chosen = []
-    for part in view.segments:
-        live = part.live
-        if query.allowed is not None:
-            live = live & np.isin(part.segment.ids, query.allowed)
-        if query.without is not None:
-            live = live & (part.segment.ids != query.without)
-        chosen.append(np.flatnonzero(live))
-    return chosen
+    return [np.flatnonzero(part.live & query.may_hit(part.segment.ids)) for part in view.segments]
 
 
 def needs_candidates(query: Query, chosen: Sequence[NDArray[np.int64]]) -> bool:

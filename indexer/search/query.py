@@ -118,6 +118,11 @@ class Query:
     largest_share: float = inf  # of the documents that are above a hit: the list ends before hits beyond it
     spelling: bool = True  # misspelt words become stored ones
 
+    def may_hit(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which (n,) of the documents `ids` (n,) may be hits."""
+        allowed = np.ones(len(ids), bool) if self.allowed is None else np.isin(ids, self.allowed)
+        return allowed if self.without is None else allowed & (ids != self.without)
+
     @property
     def needs_bag(self) -> bool:
         """Return whether the query must have a word with a vector."""
