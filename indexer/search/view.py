@@ -36,14 +36,15 @@ class JoinedBags:
     @classmethod
     def of(cls, documents: NDArray[np.int64], parts: Sequence[tuple[LiveSegment, Bags]], dim: int) -> "JoinedBags":
         """Join bags of segments over one vocabulary; `documents` (s,) are the ids of their documents."""
-        used = [np.unique(bags.words) for _, bags in parts]
+        used = [np.flatnonzero(np.bincount(bags.words)) for _, bags in parts]
         own = [part.segment.word_ids[words] for (part, _), words in zip(parts, used, strict=True)]
         word_ids = np.unique(np.concatenate([np.empty(0, np.int64), *own]))
         vectors, joined = np.zeros((len(word_ids), dim), np.float32), []
         for (part, bags), words, ids in zip(parts, used, own, strict=True):
-            places = np.searchsorted(word_ids, ids).astype(np.int32)
-            vectors[places] = part.segment.vectors[words]
-            joined.append(Bags(bags.starts, places[np.searchsorted(words, bags.words)], bags.weights))
+            places = np.zeros(len(part.segment.word_ids), np.int32)
+            places[words] = np.searchsorted(word_ids, ids)
+            vectors[places[words]] = part.segment.vectors[words]
+            joined.append(Bags(bags.starts, places[bags.words], bags.weights))
         return cls(documents, Bags.concatenated(joined), word_ids, vectors, vector_norms(vectors))
 
 
