@@ -1,29 +1,33 @@
-"""Classes of other packages, found by their entry points: encoders, scorers and operations.
+"""Encoders, scorers and operations by name: built-in classes, and those of other packages, found by entry points.
 
 A package declares `[project.entry-points."moverank.encoders"]`, for example, with `NAME = "module:Class"`. Nothing is
 loaded until a class is named.
 """
 
 import sys
+from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from moverank.rerank.entry_points import EntryPoint, entry_points, names
-from moverank.rerank.options import Option
+from moverank.rerank.options import Option, check_options, did_you_mean
 
 _Kind = TypeVar("_Kind")
 
 
 class PlugIns(Generic[_Kind]):
-    """The classes of one kind that other packages provide.
+    """The classes of one kind: the `built_in` ones by name, and those that other packages provide.
 
-    `what` is the name of the kind, "encoder"; the group of its entry points is then `moverank.encoders`. A class must
-    have the named `methods` and `attributes`, of which that called `named` is the name of its entry point; `contract`
-    is where its author reads more. `error` is raised for an unusable class.
+    `what` is the name of the kind, "encoder"; the group of its entry points is then `moverank.encoders`. A built-in
+    class that is given by its name is imported on first use, from the module of `moverank.rerank.encoders` with its
+    key. A class of another package must have the named `methods` and `attributes`, of which that called `named` is the
+    name of its entry point; `contract` is where its author reads more. `error` is raised for an unusable class.
     """
 
     def __init__(
         self,
         what: str,
+        built_in: Mapping[str, str | type[_Kind]],
         methods: tuple[str, ...],
         error: type[Exception],
         attributes: tuple[str, ...] = (),
@@ -31,9 +35,42 @@ class PlugIns(Generic[_Kind]):
         named: str = "name",
         contract: str = "",
     ) -> None:
-        self._what, self._methods, self._error, self._attributes = what, methods, error, attributes
-        self._named, self._contract = named, contract or f"moverank.testing.check_{what}"
+        self._what, self._built_in, self._methods = what, built_in, methods
+        self._error: Any = error
+        self._attributes, self._named = attributes, named
+        self._contract = contract or f"moverank.testing.check_{what}"
         self._loaded: dict[str, type[_Kind]] = {}
+
+    def has(self, name: str) -> bool:
+        """Return whether there is a class of that name."""
+        return name in self._built_in or name in self.names()
+
+    def of(self, name: str) -> type[_Kind]:
+        """Return the class of that name; no package replaces a built-in one.
+
+        Raises the error for an unknown name, and for a class that cannot be loaded.
+        """
+        own = self._built_in.get(name)
+        if isinstance(own, str):
+            own = getattr(import_module(f"moverank.rerank.{self._what}s.{name}"), own)
+        found: type[_Kind] | None = own or self.named(name)
+        if found is None:
+            names = (*self._built_in, *self.names())
+            raise self._error(
+                f"there is no {self._what} {name!r}{did_you_mean(name, names)}: choose {', '.join(names)}, or install "
+                "the package that provides it"
+            )
+        return found
+
+    def choose(self, name: str, options: Mapping[str, str]) -> type[_Kind]:
+        """Return the class of that name, and validate the `options` of its `fit`.
+
+        Raises the error for an unknown name, an unknown option and an invalid value, before any document is read.
+        """
+        found = self.of(name)
+        known: Any = found
+        check_options(name, known.options, options, self._error)
+        return found
 
     def names(self) -> tuple[str, ...]:
         """Return the names that other packages provide; none of them is loaded."""
@@ -74,7 +111,7 @@ class PlugIns(Generic[_Kind]):
             raise self._error(f"{where} is {lacks} ({point.value}): see {self._contract}")
         if (own := getattr(found, self._named, None)) != point.name:
             raise self._error(f"{where} has another name, {own!r}: both must be the same")
-        options = getattr(found, "options", ())
+        options = getattr(found, "options", None) if "fit" in self._methods else ()
         if not isinstance(options, tuple) or not all(isinstance(option, Option) for option in options):
             raise self._error(f"{where} needs a tuple of options (moverank.rerank.options): {options!r} is none")
         kind: type[_Kind] = found

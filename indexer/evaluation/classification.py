@@ -37,21 +37,22 @@ from moverank.rerank.runtime.parallel import map_ahead
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelledTexts:
-    """Labelled documents, the indices (n,) of their labels in `names`, and splits of the documents."""
+    """Labelled documents, the indices (n,) of their labels in `names`, and splits; `cache` stores distances."""
 
     texts: Texts
     labels: NDArray[np.int64]
     names: tuple[str, ...]
     splits: Sequence[Split]
+    cache: RowCache
 
     @classmethod
-    def of(cls, texts: Texts, splits: Sequence[Split]) -> "LabelledTexts":
+    def of(cls, texts: Texts, splits: Sequence[Split], cache: RowCache) -> "LabelledTexts":
         """Assign indices to the labels; UsageError if a document has none, or all have the same."""
         check_labels(texts.labels)
         names = tuple(sorted({label for label in texts.labels if label is not None}))
         index = {name: i for i, name in enumerate(names)}
         labels = np.array([index[label] for label in texts.labels if label is not None], np.int64)
-        return cls(texts, labels, names, splits)
+        return cls(texts, labels, names, splits, cache)
 
 
 def check_labels(labels: Sequence[str | None]) -> None:
@@ -75,7 +76,6 @@ class Classified:
 def classification_table(
     methods: Sequence[Method],
     data: LabelledTexts,
-    cache: RowCache,
     progress: Progress,
     k: int | None = None,
     reference: str | None = None,
@@ -83,17 +83,16 @@ def classification_table(
 ) -> Table:
     """Classify the test part of every split by the neighbours in its training part.
 
-    `methods` are the rows, `data` the documents with their splits. `cache` stores distances; `progress` is called after
-    each step. `k` neighbours vote; by default the k with the smallest error when 80 % of the training part classify the
-    rest (Kusner et al. 2015, section 5.2), chosen for each method and split. Documents without a neighbour count as
-    errors. `reference` is the label of the method that the others are tested against, None: as in `retrieval`. The
-    column p has the p values of Fisher's randomisation test, over test documents, of the share of splits in which a
-    document is classified wrongly, adjusted by Holm's method. `predictions` is a CSV file to write. Raises UsageError
-    if the reference is not a row.
+    `methods` are the rows, `data` the documents with their splits. `progress` is called after each step. `k` neighbours
+    vote; by default the k with the smallest error when 80 % of the training part classify the rest (Kusner et al. 2015,
+    section 5.2), chosen for each method and split. Documents without a neighbour count as errors. `reference` is the
+    label of the method that the others are tested against, None: as in `retrieval`. The column p has the p values of
+    Fisher's randomisation test, over test documents, of the share of splits in which a document is classified wrongly,
+    adjusted by Holm's method. `predictions` is a CSV file to write. Raises UsageError if the reference is not a row.
     """
     labels = [method.label for method in methods]
     chosen = reference_row(reference, methods, labels)
-    results = dict(zip(labels, _all_splits(methods, data, cache, progress, k), strict=True))
+    results = dict(zip(labels, _all_splits(methods, data, progress, k), strict=True))
     p = p_values({label: _wrong(of_splits, data) for label, of_splits in results.items()}, chosen)
     if predictions is not None:
         write_text(predictions, _csv(results, data))
@@ -143,14 +142,14 @@ def _csv(results: Mapping[str, Sequence[Classified]], data: LabelledTexts) -> st
 
 
 def _all_splits(
-    methods: Sequence[Method], data: LabelledTexts, cache: RowCache, progress: Progress, k: int | None
+    methods: Sequence[Method], data: LabelledTexts, progress: Progress, k: int | None
 ) -> list[list[Classified]]:
     """Return the result of every method on every split; methods that use one core run in parallel."""
     splits = range(len(data.splits))
     jobs = [(method, split) for method in methods if not method.uses_all_cores for split in splits]
 
     def run(job: tuple[Method, int]) -> Classified:
-        return _classified(job[0], data, data.splits[job[1]], cache, silent, k)
+        return _classified(job[0], data, data.splits[job[1]], silent, k)
 
     results: dict[tuple[str, int], Classified] = {}
     for done, ((method, split), result) in enumerate(map_ahead(run, jobs), start=1):
@@ -158,29 +157,25 @@ def _all_splits(
         progress("Trying methods side by side", done, len(jobs), "splits")
     for method in methods:
         for split in splits if method.uses_all_cores else ():
-            results[method.label, split] = _classified(method, data, data.splits[split], cache, progress, k)
+            results[method.label, split] = _classified(method, data, data.splits[split], progress, k)
     return [[results[method.label, split] for split in splits] for method in methods]
 
 
-def _classified(
-    method: Method, data: LabelledTexts, split: Split, cache: RowCache, progress: Progress, k: int | None
-) -> Classified:
+def _classified(method: Method, data: LabelledTexts, split: Split, progress: Progress, k: int | None) -> Classified:
     """Return the predictions for the test part of a split."""
     labels = len(data.names)
     if k is None:
         inner = split.validation_split()
-        k = choose_k(_votes(method, data, inner, cache, progress, KS[-1]), data.labels[inner.test], labels)
-    votes = _votes(method, data, split, cache, progress, k)
+        k = choose_k(_votes(method, data, inner, progress, KS[-1]), data.labels[inner.test], labels)
+    votes = _votes(method, data, split, progress, k)
     return Classified(predict(votes, min(k, votes.shape[1]), labels), k)
 
 
-def _votes(
-    method: Method, data: LabelledTexts, split: Split, cache: RowCache, progress: Progress, most: int
-) -> NDArray[np.int64]:
+def _votes(method: Method, data: LabelledTexts, split: Split, progress: Progress, most: int) -> NDArray[np.int64]:
     """Return the labels (m, k <= most) of each test document's neighbours, nearest first; -1 where there is none."""
     pool, queries = data.texts.take(split.train), data.texts.take(split.test)
     k = min(most, len(pool))
-    nearest = Trial(pool, queries, np.full(len(queries), -1, np.int64), cache, progress).nearest(method, k)
+    nearest = Trial(pool, queries, np.full(len(queries), -1, np.int64), data.cache, progress).nearest(method, k)
     return np.where(nearest >= 0, data.labels[split.train][nearest], -1)
 
 

@@ -152,8 +152,8 @@ def evaluate_knn(
     else:
         splits = random_splits(len(texts), times=times, seed=seed)
     note_workload(rows, pairs_of(splits, k), f"{len(texts):,} documents, splits: {len(splits)}")
-    data, cache = LabelledTexts.of(texts, splits), RowCache(results_directory(index))
-    return _naming_own(classification_table(rows, data, cache, progress, k, reference, predictions), rows)
+    data = LabelledTexts.of(texts, splits, RowCache(results_directory(index)))
+    return _naming_own(classification_table(rows, data, progress, k, reference, predictions), rows)
 
 
 def check_measures(names: Iterable[str]) -> None:

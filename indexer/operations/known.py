@@ -9,7 +9,7 @@ from moverank.rerank.answer import Answer
 from moverank.rerank.plug_ins import PlugIns
 
 PLUG_INS = PlugIns[Operation[Any]](
-    "operation", ("run",), PlugInError, ("NAME", "ANSWER"), named="NAME", contract="the manual's page `plugins`"
+    "operation", {}, ("run",), PlugInError, ("NAME", "ANSWER"), named="NAME", contract="the manual's page `plugins`"
 )
 
 
@@ -24,9 +24,7 @@ def own_operations() -> tuple[type[Operation[Any]], ...]:
 
 def other_operation(name: str) -> type[Operation[Any]]:
     """Return the operation of that name of another package; PlugInError if it is none."""
-    kind = PLUG_INS.named(name)
-    if kind is None:
-        raise PlugInError(f"no package provides the operation {name!r}")
+    kind = PLUG_INS.of(name)
     made: Any = kind
     if not all(issubclass(one, of) and is_dataclass(one) for one, of in ((made, Operation), (made.ANSWER, Answer))):
         raise PlugInError(

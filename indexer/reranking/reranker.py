@@ -319,7 +319,8 @@ class Reranker:
         given = (options, self._tokenizer, self._embedding, factors_of, AnswerSize(None))
         first = [hit for hit in ranking.hits[: query.k] if not hit.wordless]
         texts = [whole_texts(task.documents[hit.candidate or 0]) for hit in first]
-        located = Locator(replace(query, spans=spans), *given).located(first, texts)
+        query = replace(query, words=replace(query.words, spans=spans))
+        located = Locator(query, *given).located(first, texts)
         return replace(ranking, hits=(*located, *ranking.hits[len(first) :]))
 
 

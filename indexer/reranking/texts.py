@@ -127,11 +127,6 @@ class Texts:
         rows = np.flatnonzero(np.diff(known.starts))
         return rows, weigh(known.take(rows), gamma, factors, self.title_weight)
 
-    def bags_of_all_words(self, gamma: float, factors: NDArray[np.float64] | None) -> tuple[NDArray[np.int64], Bags]:
-        """Like `bags`, but of all texts that have a word, and with words without a vector."""
-        rows = np.flatnonzero(np.diff(self.counts.starts))
-        return rows, weigh(self.counts.take(rows), gamma, factors, self.title_weight)
-
     def unknown_words(self, row: int) -> list[str]:
         """Return the words of a text that have no vector."""
         words = np.unique(self.counts.words[self.counts.starts[row] : self.counts.starts[row + 1]])

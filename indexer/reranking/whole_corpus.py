@@ -9,8 +9,11 @@ from typing import Protocol, Self
 import numpy as np
 
 from moverank.indexer.contents.counted_documents import CountedDocuments
+from moverank.indexer.ranking_spec import RankingSpec
+from moverank.indexer.reranking.pool import SearchPool
 from moverank.indexer.reranking.texts import Texts
 from moverank.indexer.search.differences import Facts
+from moverank.indexer.search.pairs import PairSource
 from moverank.indexer.search.query import Prior
 from moverank.indexer.search.sum_terms import without_numbers
 from moverank.indexer.settings import Settings
@@ -82,6 +85,28 @@ class WholeCorpus:
         titles = tuple(title for part in parts for title in part.titles)
         splits = {key: split for part in parts for key, split in part.splits.items()}
         return cls(texts, titles, splits, {field: _numbers(parts, field) for field in fields})
+
+
+def pair_source(collection: Counted, ranking: RankingSpec, *, far: bool) -> PairSource:
+    """Return all documents of a collection, in one place or in shards, as those whose pairs are compared by WMD."""
+    whole = WholeCorpus.of(collection)
+    texts, titles = whole.texts, whole.titles
+    row_of = {id_: row for row, id_ in enumerate(texts.ids)}
+
+    def keys(ids: Sequence[int]) -> dict[int, str]:
+        return {id_: texts.keys[row_of[id_]] for id_ in ids}
+
+    def named(ids: Sequence[int]) -> dict[int, tuple[str, str, Sequence[str]]]:
+        rows = {id_: row_of[id_] for id_ in ids}
+        return {id_: (texts.keys[row], titles[row], texts.unknown_words(row)) for id_, row in rows.items()}
+
+    def facts(ids: Sequence[int]) -> dict[int, Facts]:
+        own = keys(ids)
+        found = collection.facts(list(own.values()))
+        return {id_: found[key] for id_, key in own.items()}
+
+    view = SearchPool(texts, directory=collection.directory).view
+    return PairSource(view, ranking, keys, named, facts, far)
 
 
 def _counted(parts: Sequence[CountedDocuments], words: Sequence[str]) -> Portion:

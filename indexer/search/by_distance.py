@@ -5,7 +5,7 @@ One certificate covers the hits of one search, or of the searches of all shards.
 
 import time
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,9 @@ from moverank.indexer.search.query import PLACES, Others, Outcome, Query
 from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.sum_terms import SumWeights, charged_by, scales_of
 from moverank.indexer.search.view import View
+from moverank.rerank.distance.best_first import Places, Wanted
 from moverank.rerank.distance.nearest import NearestSearch, nearest_search
-from moverank.rerank.distance.partial_order import Places
+from moverank.rerank.distance.query_bag import Comparison
 from moverank.rerank.encoders.centroid import centroids
 from moverank.rerank.ranking import StageCounts, largest_error
 
@@ -57,7 +58,7 @@ def certificate(values: _Floats, unsolved_bounds: _Floats, floor: float, k: int,
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Found:
+class Found:
     """The best documents, best first, and bounds of the others."""
 
     ids: NDArray[np.int64]  # (k,)
@@ -68,7 +69,7 @@ class _Found:
     components: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))  # (k, 3), see `Nearest`
     all_rows: Others = field(default_factory=Others.none)  # all compared documents, if the query requests them
 
-    def merged(self, other: "_Found", k: int) -> "_Found":
+    def merged(self, other: "Found", k: int) -> "Found":
         """Return the k best documents of both; ties in the order of ids."""
         ids, values = np.append(self.ids, other.ids), np.append(self.values, other.values)
         best, values = smallest_first(values, ids, k)
@@ -77,19 +78,37 @@ class _Found:
         every = self.all_rows
         if len(other.all_rows.ids):
             every = every.plus(other.all_rows.ids, other.all_rows.bounds, other.all_rows.exact)
-        return _Found(ids[best], values, self.counts + other.counts, unsolved_bounds, components, every)
+        return Found(ids[best], values, self.counts + other.counts, unsolved_bounds, components, every)
 
-    def within(self, limit: float) -> "_Found":
+    def within(self, limit: float) -> "Found":
         """Keep the documents with values of at most `limit`."""
         few = int(np.searchsorted(self.values, limit, side="right"))
         return replace(self, ids=self.ids[:few], values=self.values[:few], components=self.components[:few])
 
-    def certificate(self, floor: float, query: Query) -> Certificate:
-        """Return the certificate; `floor` is a lower bound of the values of documents that were not compared."""
-        return certificate(self.values, self.unsolved_bounds, floor, query.k, query.within)
+    def proven(self, floor: float, query: Query) -> bool:
+        """Return whether these are the hits; `floor` is a lower bound of the values of documents not compared."""
+        return certificate(self.values, self.unsolved_bounds, floor, query.k, query.within).proven
+
+    def outcome(self, query: Query, floor: float, began: float) -> Outcome:
+        """Return the outcome of a search that `began` at a time of the monotonic clock; values are its distances."""
+        proven, error = certificate(self.values, self.unsolved_bounds, floor, query.k, query.within)
+        last = float(self.values[-1]) if len(self.values) else 0.0
+        return Outcome(
+            self.ids,
+            self.values,
+            proven,
+            "collection" if proven or floor == np.inf else "candidates",
+            self.counts,
+            error,
+            time.monotonic() - began,
+            terms=scales_of(query),
+            others=self.all_rows.beside(self.ids, last),
+            unsolved_bounds=self.unsolved_bounds,
+            floor=floor,
+        )
 
 
-_NOTHING = _Found(np.empty(0, np.int64), np.empty(0))
+_NOTHING = Found(np.empty(0, np.int64), np.empty(0))
 
 
 class _Begun(NamedTuple):
@@ -101,89 +120,84 @@ class _Begun(NamedTuple):
 
 
 class DistanceSearch:
-    """The search for `query` in `view` by its ranking, which has a distance of bags.
+    """The begun search for `query` in `view` by its ranking, which has a distance of bags.
 
-    `weights` belong to a sum, None for a distance alone. The search `began` at a time of the monotonic clock.
+    `weights` belong to a sum, None for a distance alone. The search `began` at a time of the monotonic clock. `upper`
+    are upper bounds of the best documents' values, increasing, at most k; `close`: tighter bounds.
     """
 
-    def __init__(self, view: View, query: Query, weights: SumWeights | None, began: float) -> None:
+    def __init__(
+        self, view: View, query: Query, weights: SumWeights | None, began: float, *, close: bool = False
+    ) -> None:
         self._view, self._query, self._weights, self._began = view, query, weights, began
         self._chosen = allowed_rows(view, query)
         self._loose = _NOTHING if weights is None else _without_bag(view, query, weights)
-        self._near: SegmentRows | None = None  # candidates
-        self._begun: list[_Begun] = []
-        self._floor = np.inf
-
-    def upper_bounds(self, *, close: bool = False) -> _Floats:
-        """Return upper bounds of the best documents' values, increasing, at most k; `close`: tighter bounds."""
-        if needs_candidates(self._query, self._chosen):
-            self._near, self._floor = candidates(self._view, self._query, self._chosen)
-        return self._begin(self._chosen if self._near is None else self._near, _NOTHING, close=close)
+        self._near, self._floor = None, np.inf
+        if needs_candidates(query, self._chosen):
+            self._near, self._floor = candidates(view, query, self._chosen)
+        rows = self._chosen if self._near is None else self._near
+        self._begun, self.upper = self._begin(rows, _NOTHING, close=close)
 
     def answer(self, limit: float) -> Outcome:
         """Return the best documents with values of at most `limit`."""
         query, weights, floor = self._query, self._weights, _bounded(self._floor, self._query)
-        found = self._finish(_NOTHING, limit)
+        found = self._finish(self._begun, _NOTHING, limit)
         near = self._near if query.prove else None
-        if near is not None and not found.within(query.within).certificate(floor, query).proven:
+        if near is not None and not found.within(query.within).proven(floor, query):
             pairs = zip(self._chosen, near, strict=True)
-            self._begin([np.setdiff1d(rows, some, assume_unique=True) for rows, some in pairs], found)
-            found = found.merged(self._finish(found, limit), query.k)
+            others, _ = self._begin([np.setdiff1d(rows, some, assume_unique=True) for rows, some in pairs], found)
+            found = found.merged(self._finish(others, found, limit), query.k)
             floor = np.inf
-        if weights is not None:
-            found = found.merged(self._loose, query.k)
-        found = found.within(query.within)
-        proven, error = found.certificate(floor, query)
-        scope: Literal["collection", "candidates"] = "collection" if proven or np.isinf(floor) else "candidates"
-        proof = (proven, scope, found.counts, error, time.monotonic() - self._began)
-        others = found.all_rows.beside(found.ids, float(found.values[-1]) if len(found.values) else 0.0)
-        bounds: dict[str, Any] = {"unsolved_bounds": found.unsolved_bounds, "floor": floor}
         if weights is None:
-            return Outcome(found.ids, found.values, *proof, others=others, terms=scales_of(query), **bounds)
+            return found.within(query.within).outcome(query, floor, self._began)
+        found = found.merged(self._loose, query.k).within(query.within)
+        outcome = replace(found.outcome(query, floor, self._began), totals=found.values)
         charged = weights.charged(self._view, query, found.ids, found.components)
-        bounds |= charged_by(query, weights.known, found.ids, charged)
         distances = found.components[:, 0] if query.ranking.has_transport else np.full(len(found.ids), np.nan)
-        return Outcome(found.ids, distances, *proof, totals=found.values, others=others, **bounds)
+        return charged_by(replace(outcome, distances=distances), query, weights.known, charged)
 
-    def _begin(self, chosen: SegmentRows, before: _Found, *, close: bool = False) -> _Floats:
+    def _begin(self, chosen: SegmentRows, before: Found, *, close: bool = False) -> tuple[list[_Begun], _Floats]:
         """Begin to search the chosen rows of each segment for documents not worse than the k-th found `before`.
 
-        Returns upper bounds of the best values, also of values `before`, increasing, at most k.
+        Also returns upper bounds of the best values, also of values `before`, increasing, at most k.
         """
         view, query, ranking = self._view, self._query, self._query.ranking
-        upper, self._begun = before.values, []
+        upper, begun = before.values, list[_Begun]()
         for number, (part, rows) in enumerate(zip(view.segments, chosen, strict=True)):
             if not len(rows):
                 continue
             bag, vectors = query.words.over(part.segment.word_ids), part.segment.vectors
             one_segment = len(view.segments) == 1
-            search = nearest_search(
+            compared = Comparison(
                 bag,
                 part.bags_of_most(rows, ranking.gamma, ranking.weights),
                 vectors,
-                query.k,
-                ranking.plain or ranking.distances[0].distance,
-                min(query.within, _kth(upper, query.k)),
                 part.norms,
+                _centres(view, number, query, rows),
+            )
+            wanted = Wanted(
+                query.k,
+                ranking.plain or "wmd",
+                min(query.within, _kth(upper, query.k)),
                 self._weights.of_rows(part, rows, bag) if self._weights else None,
                 _places(query, part.segment.ids[rows], self._loose) if one_segment else None,
-                _centres(view, number, query, rows),
                 partial=query.partial,
             )
-            self._begun.append(_Begun(part, rows, search))
+            search = nearest_search(compared, wanted)
+            begun.append(_Begun(part, rows, search))
             upper = np.sort(np.append(upper, search.upper_bounds(close=close)))[: query.k]
-        return upper
+        return begun, upper
 
-    def _finish(self, before: _Found, limit: float) -> _Found:
+    def _finish(self, begun: list[_Begun], before: Found, limit: float) -> Found:
         """Return the k best of the searched rows, none worse than the k-th found `before` or than `limit`."""
         found, query = _NOTHING, self._query
-        begun, self._begun = self._begun, []  # so that the searches are freed with their bounds
-        for part, rows, search in begun:
+        while begun:
+            part, rows, search = begun.pop(0)  # so that it is freed with its bounds
             near = search.answer(min(limit, _kth(before.merged(found, query.k).values, query.k)))
             ids = part.segment.ids[rows[near.rows]]
             components = near.components if len(near.components) else np.full((len(ids), 3), np.nan)
             every = Others(part.segment.ids[rows], near.lower, near.known) if query.whole else Others.none()
-            new = _Found(ids, near.distances, near.counts, near.unsolved_bounds, components, every)
+            new = Found(ids, near.distances, near.counts, near.unsolved_bounds, components, every)
             found = found.merged(new, query.k)
         return found
 
@@ -216,7 +230,7 @@ def _centres(view: View, number: int, query: Query, rows: NDArray[np.int64]) -> 
     return kept if len(rows) == every else kept[rows]
 
 
-def _places(query: Query, ids: NDArray[np.int64], loose: _Found) -> Places | None:
+def _places(query: Query, ids: NDArray[np.int64], loose: Found) -> Places | None:
     """Return which places of a query must be exact among the documents `ids` (n,), increasing; None: all."""
     if query.placed is None:
         return None
@@ -224,15 +238,13 @@ def _places(query: Query, ids: NDArray[np.int64], loose: _Found) -> Places | Non
     return Places(np.flatnonzero(np.isin(ids, query.placed)), PLACES, values)
 
 
-def _without_bag(view: View, query: Query, weights: SumWeights) -> _Found:
+def _without_bag(view: View, query: Query, weights: SumWeights) -> Found:
     """Return the documents without a bag that share a word with the query: their totals are known."""
     related = [part for part in weights.known if part.related is not None]
     if not related:
         return _NOTHING
     ids = view.without_bag[np.any([part.is_related(view.without_bag) for part in related], axis=0)]
-    if query.allowed is not None:
-        ids = ids[np.isin(ids, query.allowed)]
-    ids = ids[ids != query.without] if query.without is not None else ids
+    ids = ids[query.may_hit(ids)]
     totals = weights.without_bag(ids)
     every = Others(ids, totals, np.ones(len(ids), bool)) if query.whole else Others.none()
-    return _Found(ids, totals, StageCounts(), np.empty(0), np.full((len(ids), 3), np.nan), every)
+    return Found(ids, totals, StageCounts(), np.empty(0), np.full((len(ids), 3), np.nan), every)

@@ -1,17 +1,17 @@
 """Search by values that one pass computes for every document: a scorer, or a sum without a distance of bags."""
 
 import time
-from typing import Literal
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.ranking_spec import PRIOR, ScorerChoice
-from moverank.indexer.search.by_distance import certificate
+from moverank.indexer.search.by_distance import Found
 from moverank.indexer.search.candidates import allowed_rows, candidates, needs_candidates
 from moverank.indexer.search.ordering import smallest_first
 from moverank.indexer.search.query import Outcome, Query
-from moverank.indexer.search.sum_terms import KnownTerm, charged_by, offsets, related_ids, scales_of
+from moverank.indexer.search.sum_terms import KnownTerm, charged_by, offsets, related_ids
 from moverank.indexer.search.view import View
 from moverank.rerank.ranking import StageCounts
 
@@ -29,12 +29,8 @@ def search_by_score(view: View, query: Query, scorer: ScorerChoice) -> Outcome:
     counts = StageCounts(candidates=len(view.scores.ids if allowed is None else allowed))
     ascending = scorer.kind.ascending
     floor = _floor(chosen, 0.0 if ascending else -np.inf)
-    proven, error = certificate(-nearness, np.empty(0), floor, query.k, query.within)
-    proof = (proven, _scope(proven=proven), counts, error, time.monotonic() - began)
-    if ascending:
-        return Outcome(ids, -nearness, *proof, floor=floor, terms=scales_of(query))
-    nothing = np.full(len(ids), np.nan)
-    return Outcome(ids, nothing, *proof, scores=nearness, floor=floor, terms=scales_of(query))
+    outcome = Found(ids, -nearness, counts).outcome(query, floor, began)
+    return outcome if ascending else replace(outcome, distances=np.full(len(ids), np.nan), scores=nearness)
 
 
 def search_by_known_sum(view: View, query: Query, parts: list[KnownTerm], began: float) -> Outcome:
@@ -48,18 +44,15 @@ def search_by_known_sum(view: View, query: Query, parts: list[KnownTerm], began:
     ids = related_ids(parts)
     if query.whole or (not by_words and len(query.words.weights)):
         ids = np.unique(np.concatenate([part.ids for part in parts if query.whole or part.term.name != PRIOR]))
-    for limit in (query.allowed, chosen):
-        ids = ids if limit is None else ids[np.isin(ids, limit)]
-    ids = ids[ids != query.without] if query.without is not None else ids
+    ids = ids[query.may_hit(ids)]
+    ids = ids if chosen is None else ids[np.isin(ids, chosen)]
     totals = offsets(parts, ids)
     best, totals = smallest_first(totals, ids, len(ids) if query.whole else query.k)
     few = int(np.searchsorted(totals, query.within, side="right"))
     best, totals = best[:few], totals[:few]
-    floor = _floor(chosen, 0.0)
-    proven, error = certificate(totals, np.empty(0), floor, query.k, query.within)
-    proof = (proven, _scope(proven=proven), StageCounts(candidates=len(ids)), error, time.monotonic() - began)
-    charged = charged_by(query, parts, ids[best])
-    return Outcome(ids[best], np.full(len(best), np.nan), *proof, totals=totals, floor=floor, **charged)
+    found = Found(ids[best], totals, StageCounts(candidates=len(ids)))
+    outcome = found.outcome(query, _floor(chosen, 0.0), began)
+    return charged_by(replace(outcome, distances=np.full(len(best), np.nan), totals=totals), query, parts)
 
 
 def _candidates(view: View, query: Query) -> NDArray[np.int64] | None:
@@ -74,7 +67,3 @@ def _candidates(view: View, query: Query) -> NDArray[np.int64] | None:
 def _floor(chosen: NDArray[np.int64] | None, least: float) -> float:
     """Return a lower bound of the values of documents that were not compared: `least`, inf if there are none."""
     return np.inf if chosen is None else least
-
-
-def _scope(*, proven: bool) -> Literal["collection", "candidates"]:
-    return "collection" if proven else "candidates"

@@ -85,9 +85,9 @@ class GivenSearch:
 
     def vector(self, query: Query) -> NDArray[np.float32]:
         """See `VectorSearch.vector`; QueryVectorError if the query has none."""
-        if query.vector is None:
+        if query.words.vector is None:
             raise QueryVectorError(NO_VECTOR)
-        return query.vector
+        return query.words.vector
 
     def with_vector(self, part: LiveSegment, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """See `VectorSearch.with_vector`."""
@@ -126,15 +126,7 @@ def is_candidate(view: View, query: Query, id_: int) -> bool:
 
 def allowed_rows(view: View, query: Query) -> SegmentRows:
     """Return the rows of documents that may be hits."""
-    chosen = []
-    for part in view.segments:
-        live = part.live
-        if query.allowed is not None:
-            live = live & np.isin(part.segment.ids, query.allowed)
-        if query.without is not None:
-            live = live & (part.segment.ids != query.without)
-        chosen.append(np.flatnonzero(live))
-    return chosen
+    return [np.flatnonzero(part.live & query.may_hit(part.segment.ids)) for part in view.segments]
 
 
 def needs_candidates(query: Query, chosen: Sequence[NDArray[np.int64]]) -> bool:

@@ -17,7 +17,8 @@ from moverank.indexer.filters import matching_ids, sizes_of
 from moverank.indexer.options import KeepOrder
 from moverank.indexer.search.differences import Facts
 from moverank.indexer.search.ordering import rounded
-from moverank.indexer.search.pairs import FoundPairs, Pair, Pairs
+from moverank.indexer.search.pair_search import FoundPairs, PairSearch
+from moverank.indexer.search.pairs import Pair, Pairs, PairSource
 from moverank.indexer.search.term_scores import TermScores
 from moverank.indexer.store import Reader
 from moverank.rerank.bags.bag import lookup
@@ -103,6 +104,31 @@ class Deduplication:
         return tuple(sorted(found, key=lambda group: -len(group[1])))
 
 
+def deduplicate(
+    source: PairSource,
+    search: PairSearch,
+    keep: KeepOrder,
+    order_of: Callable[[NDArray[np.int64]], NDArray[np.intp]],
+    flows_of: Callable[[int, int], tuple[Flow, ...]] | None = None,
+) -> Deduplication:
+    """Choose the documents of `source` to keep; `order_of` returns the positions of their ids in the order of visits.
+
+    `flows_of` returns the flows from one document to another, by their ids, if they are requested.
+    """
+    found = source.find(search)
+    facts = source.facts(found.documents)
+    removals, kept, differing = separated(found, order_of(found.ids), facts, differing=keep.differing)
+    pairs, others = (source.shown(each, facts) for each in (removals, differing))
+    keys = source.keys(kept.tolist())
+    result = Deduplication.of(pairs, [keys[id_] for id_ in kept.tolist()], search.within, others)
+    if flows_of is None:
+        return result
+    flows = map(flows_of, removals.first.tolist(), removals.second.tolist())
+    return replace(
+        result, removed=tuple(replace(one, flows=own) for one, own in zip(result.removed, flows, strict=True))
+    )
+
+
 def separated(
     found: FoundPairs, order: NDArray[np.intp], facts: Mapping[int, Facts], *, differing: bool = False
 ) -> tuple[FoundPairs, NDArray[np.int64], FoundPairs]:
@@ -170,13 +196,19 @@ def visiting_order(
     """
     sizes = np.zeros(len(ids))
     if keep.by == "longest":
-        order = np.argsort(scores.ids)
-        places, found = lookup(ids, scores.ids[order])
-        sizes[found] = -scores.lengths()[order[places[found]]]
+        sizes = -lengths_of(scores, ids)
     elif keep.by_field:
         sizes = _places_by_field(keep, ids, reader)
     preferred = np.isin(ids, matching_ids(reader, keep.where, elsewhere))  # all without a filter
     return np.lexsort((ids, sizes, ~preferred))
+
+
+def lengths_of(scores: TermScores, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the numbers of words (n,) of the documents `ids` (n,), 0 for one without words."""
+    order, lengths = np.argsort(scores.ids), np.zeros(len(ids))
+    places, found = lookup(ids, scores.ids[order])
+    lengths[found] = scores.lengths()[order[places[found]]]
+    return lengths
 
 
 def _places_by_field(keep: KeepOrder, ids: NDArray[np.int64], reader: Reader) -> NDArray[np.float64]:

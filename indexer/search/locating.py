@@ -88,7 +88,7 @@ class Locator:
         """
         found = list[Hit]()
         with stopping_query(self.query, self.seconds), suppress(OutOfTime):
-            matcher = Matcher(self.query.spans(), self.query.ranking, partial(nearest_words, self.embedding))
+            matcher = Matcher(self.query.words.spans(), self.query.ranking, partial(nearest_words, self.embedding))
             for hit, own in zip(hits, texts, strict=True):
                 check_time()
                 found.append(self._located(hit, own, matcher))
@@ -111,7 +111,7 @@ class Locator:
         found, spans = places_of(occurrences(texts, self.tokenizer), matcher, targets, self.size.most_highlights)
         return replace(
             hit,
-            flows=with_spans(hit.flows, self.query.spans(), spans),
+            flows=with_spans(hit.flows, self.query.words.spans(), spans),
             highlights=found,
             snippet_highlights=highlights_in(hit.snippet, parts, found),
             highlighted=True,

@@ -1,69 +1,34 @@
 """The nearest pairs of documents of a collection, and the graph of the k nearest neighbours of each."""
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.files.arrays import Arrays, Kinds, is_within, read_arrays, write_arrays
-from moverank.indexer.files.checksums import checksum, joined_checksum
+from moverank.indexer.files.checksums import checksum
 from moverank.indexer.options import Progress
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.search.differences import Facts, FactsIn, Stated
 from moverank.indexer.search.document_words import row_words
-from moverank.indexer.search.encoded_documents import whole_documents
-from moverank.indexer.search.ordering import smallest_first
+from moverank.indexer.search.pair_search import (
+    ComparedBags,
+    FoundPairs,
+    PairSearch,
+    SearchOf,
+    pairs_by_searches,
+    pairs_of_bags,
+)
 from moverank.indexer.search.phases import Search, answer_many
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.view import View
 from moverank.indexer.store import Reader
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import inverse_document_frequency, with_factors
-from moverank.rerank.distance.near_pairs import Limit, NearPairs
 from moverank.rerank.distance.near_words import NearWords
 from moverank.rerank.ranking import StageCounts
-
-_KEPT = 7 * 24 * 3600.0  # seconds for which an unfinished run can be continued
-_MOST_FILES, _MOST_BYTES = 8, 256 * 2**20  # of a collection's unfinished runs; older files are removed
-_SAVE_SECONDS = 20.0
-_SOME = 10  # hits of each document by which the largest total of the nearest pairs is estimated
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FoundPairs:
-    """Ids of the documents of each pair, `first` (p,) and `second` (p,), and distances (p,), increasing.
-
-    `first` < `second`, except in the pairs of `deduplicated` and `find_pairs_of`. `ids` (n,), increasing, are those of
-    all documents that were compared; `counts` are the cascade's, over the `compared` pairs.
-    """
-
-    ids: NDArray[np.int64]
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
-    distances: NDArray[np.float64]
-    compared: int
-    counts: StageCounts
-
-    @property
-    def documents(self) -> list[int]:
-        """Return the ids of the documents of all pairs, increasing."""
-        return [int(id_) for id_ in np.union1d(self.first, self.second)]
-
-    def take(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> "FoundPairs":
-        """Return only the `chosen` pairs, a mask (p,) or places."""
-        first, second, distances = self.first[chosen], self.second[chosen], self.distances[chosen]
-        return replace(self, first=first, second=second, distances=distances)
-
-    def differing(self, facts: Mapping[int, Facts]) -> NDArray[np.bool_]:
-        """Return whether the documents of each pair (p,) state different things."""
-        pairs = zip(self.first.tolist(), self.second.tolist(), strict=True)
-        return np.array([facts[one].stated.keys() != facts[other].stated.keys() for one, other in pairs], bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,181 +145,86 @@ def is_wmd(ranking: RankingSpec) -> bool:
     return ranking.plain in ("wmd", "pwmd")
 
 
-def find_pairs(
-    view: View,
-    ranking: RankingSpec,
-    within: float,
-    k: int | None,
-    allowed: NDArray[np.int64] | None,
-    progress: Progress,
-    *,
-    far: bool = False,
-    resumed: bool = True,
-) -> FoundPairs:
-    """Find all pairs of documents whose distance is at most `within`, or the `k` nearest of them.
+@dataclass(frozen=True, slots=True, eq=False)
+class PairSource:
+    """The documents of `view` whose pairs are compared by `ranking`, and what is shown of them.
 
-    The distance is WMD with the gamma and the weights of `ranking`. `allowed` are the ids of documents considered,
-    None: all. `far`: words without a vector are far from all others. `progress` is called after each document. An
-    interrupted run continues after the last document done, from a file in the collection's directory, unless it is not
-    `resumed`.
+    `keys`, and `named` with titles and words without a vector, are by id. `far`: words without a vector are far from
+    all others. `allowed` are the ids of documents considered, None: all; `why_empty` says why there are none.
+    `search_of` compares documents by a sum, None: only WMD compares them.
     """
-    ids, bags, vectors, known = _compared(view, ranking, far=far)
-    if allowed is not None:
-        rows = np.flatnonzero(np.isin(ids, allowed))
-        ids, bags = ids[rows], bags.take(rows)
-    weights = ranking.gamma, ranking.weights, {part.title_weight for part in view.segments}
-    compared = checksum(repr((str(ranking), *weights, far)).encode() + ids.tobytes())
 
-    def near_words(*of: Any) -> NearWords:
-        return view.computed.get(("near words", compared), lambda: NearWords.of(*of))
+    view: View
+    ranking: RankingSpec
+    keys: Callable[[Sequence[int]], Mapping[int, str]]
+    named: Callable[[Sequence[int]], Mapping[int, tuple[str, str, Sequence[str]]]]
+    facts: FactsIn
+    far: bool = False
+    allowed: NDArray[np.int64] | None = None
+    why_empty: str | None = None
+    search_of: SearchOf | None = None
 
-    directory = view.directory if resumed else None
-    return pairs_of_bags(ids, bags, vectors, within, k, directory, progress, known, near_words)
+    def pairs(self, search: PairSearch) -> Pairs:
+        """Find the nearest pairs of documents, with what is shown of them; see `find`."""
+        found = self.find(search)
+        return self.shown(found, self.facts(found.documents))
 
+    def find(self, search: PairSearch) -> FoundPairs:
+        """Find all pairs of documents whose distance is at most `within`, or the `k` nearest of them.
 
-def find_pairs_of(
-    new: NDArray[np.int64], view: View, ranking: RankingSpec, within: float, facts_in: FactsIn, progress: Progress
-) -> tuple[FoundPairs, NDArray[np.int64]]:
-    """Find the pairs of one of the documents `new` with any other one whose distance is at most `within`.
+        The distance is WMD with the gamma and the weights of the ranking, or a total. Raises UsageError for a ranking
+        that cannot compare pairs.
+        """
+        if self.search_of is None or self.far or is_wmd(self.ranking):
+            check_pair_ranking(self.ranking, far=self.far)
+            documents = self._compared()
+            if self.allowed is not None:
+                documents = documents.take(np.flatnonzero(np.isin(documents.ids, self.allowed)))
+            weights = self.ranking.gamma, self.ranking.weights, {part.title_weight for part in self.view.segments}
+            compared = checksum(repr((str(self.ranking), *weights, self.far)).encode() + documents.ids.tobytes())
 
-    `first` are new documents; words without a vector are far if the weights allow it; the rest is as in `find_pairs`. A
-    new document whose bag another new one of a smaller id has, and that states the same, is in no pair: its distances
-    are the same. The ids of these copies are returned, too.
-    """
-    ids, bags, vectors, known = _compared(view, ranking, far=ranking.can_have_far_words)
-    rows, equal = np.flatnonzero(np.isin(ids, new)), dict[bytes, list[int]]()
-    for row in rows.tolist():
-        equal.setdefault(bags[row].words.tobytes() + bags[row].weights.tobytes(), []).append(row)
-    several = [row for group in equal.values() if len(group) > 1 for row in group]
-    facts = facts_in(ids[several].tolist())
-    first_of = dict[tuple[bytes, frozenset[str]], int]()
-    for bag, group in equal.items():
-        for row in group:
-            first_of.setdefault((bag, frozenset(facts[int(ids[row])].stated if len(group) > 1 else ())), row)
-    once = np.array(sorted(first_of.values()), np.int64)
-    order = np.append(once, np.setdiff1d(np.arange(len(ids)), rows))
-    found = pairs_of_bags(ids[order], bags.take(order), vectors, within, None, None, progress, known, count=len(once))
-    return replace(found, ids=np.sort(ids[order])), ids[np.setdiff1d(rows, once)]
+            def near_words(*of: Any) -> NearWords:
+                return self.view.computed.get(("near words", compared), lambda: NearWords.of(*of))
 
+            return pairs_of_bags(documents, search, self.view.directory if search.resumed else None, near_words)
+        ids = np.sort(self.view.scores.ids)
+        return pairs_by_searches(
+            ids if self.allowed is None else ids[np.isin(ids, self.allowed)], self.search_of, search
+        )
 
-def pairs_by_searches(
-    ids: NDArray[np.int64],
-    search_of: Callable[[int, int, float], Search | str],
-    within: float,
-    k: int | None,
-    progress: Progress,
-) -> FoundPairs:
-    """Find the pairs of documents `ids` (n,), increasing, by the larger of their totals with either as the query.
+    def find_of(self, new: NDArray[np.int64], search: PairSearch) -> tuple[FoundPairs, NDArray[np.int64]]:
+        """Find the pairs of one of the documents `new` with any other one whose distance is at most `within`.
 
-    `search_of` takes an id, a number of hits and a largest total; it returns a search, or why there is none. A pair is
-    within a limit if each document is a hit of the other within the limit, so certified searches find all pairs.
-    """
-    if k is not None:
-        some = _mutual(ids, search_of, min(len(ids), _SOME + 2 * k // max(1, len(ids))), within, progress)
-        if len(some.distances) >= k:
-            last = float(some.distances[k - 1])
-            within = min(within, last + 1e-9 * abs(last) + 1e-12)
-    found = _mutual(ids, search_of, len(ids), within, progress)
-    return replace(found, first=found.first[:k], second=found.second[:k], distances=found.distances[:k])
+        `first` are new documents. A new document whose bag another new one of a smaller id has, and that states the
+        same, is in no pair: its distances are the same. The ids of these copies are returned, too.
+        """
+        documents = self._compared()
+        ids, bags = documents.ids, documents.bags
+        rows, equal = np.flatnonzero(np.isin(ids, new)), dict[bytes, list[int]]()
+        for row in rows.tolist():
+            equal.setdefault(bags[row].words.tobytes() + bags[row].weights.tobytes(), []).append(row)
+        several = [row for group in equal.values() if len(group) > 1 for row in group]
+        facts = self.facts(ids[several].tolist())
+        first_of = dict[tuple[bytes, frozenset[str]], int]()
+        for bag, group in equal.items():
+            for row in group:
+                first_of.setdefault((bag, frozenset(facts[int(ids[row])].stated if len(group) > 1 else ())), row)
+        once = np.array(sorted(first_of.values()), np.int64)
+        order = np.append(once, np.setdiff1d(np.arange(len(ids)), rows))
+        found = pairs_of_bags(documents.take(order), search, count=len(once))
+        return replace(found, ids=np.sort(ids[order])), ids[np.setdiff1d(rows, once)]
 
+    def shown(self, found: FoundPairs, facts: Mapping[int, Facts]) -> Pairs:
+        """Return pairs with keys, titles, words without a vector, and what each document states."""
+        documents = {id_: PairedDocument(*own, *facts[id_]) for id_, own in self.named(found.documents).items()}
+        return Pairs.of(found, documents, str(self.ranking), self.why_empty)
 
-def _mutual(
-    ids: NDArray[np.int64],
-    search_of: Callable[[int, int, float], Search | str],
-    most: int,
-    within: float,
-    progress: Progress,
-) -> FoundPairs:
-    """Return the pairs whose documents are among the `most` hits of each other within a total, nearest first."""
-    columns = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
-    counts, searched, searches = StageCounts(), 0, (search_of(id_, most, within) for id_ in ids.tolist())
-    for number, (_, outcome) in enumerate(answer_many(searches)):
-        if outcome is not None:
-            hits = outcome.ids[outcome.values <= within]
-            columns.append((np.full(len(hits), ids[number]), hits, outcome.values[outcome.values <= within]))
-            counts, searched = counts + outcome.counts, searched + 1
-        progress("Comparing", number + 1, len(ids), "documents")
-    one, other, values = map(np.concatenate, zip(*columns, strict=True))
-    low, high = np.minimum(one, other), np.maximum(one, other)
-    order = np.lexsort((values, high, low))
-    low, high, values = low[order], high[order], values[order]
-    larger = 1 + np.flatnonzero((low[1:] == low[:-1]) & (high[1:] == high[:-1]))
-    order, best = smallest_first(values[larger], np.arange(len(larger)), len(larger))
-    return FoundPairs(ids, low[larger[order]], high[larger[order]], best, searched * (searched - 1) // 2, counts)
-
-
-def pairs_of_bags(
-    ids: NDArray[np.int64],
-    bags: Bags,
-    vectors: NDArray[np.float32],
-    within: float,
-    k: int | None,
-    directory: Path | None,
-    progress: Progress,
-    known: NDArray[np.bool_] | None = None,
-    near_words: Callable[..., NearWords] = NearWords.of,
-    count: int | None = None,
-) -> FoundPairs:
-    """Find the nearest pairs of `bags` (n,) of documents `ids` (n,), over word `vectors` (v, d); see `find_pairs`.
-
-    Words that are not `known` (v,) are far; None: all are known. `near_words` and `count` as of `NearPairs`.
-
-    An interrupted run continues after the last row of a file in `directory`. Words are compared again; what a run with
-    `k` does before the first row is not saved.
-    """
-    path = directory / f"pairs-{_checksum_of_run(bags, vectors, known, within, k)}" if directory else None
-    state, rows = _State.read(path, len(ids)), len(ids) if count is None else count
-    search, limit = NearPairs(bags, vectors, known, near_words, count), Limit(within, k)
-    if k is not None and not state.done:
-        limit.value = min(within, search.smallest_distance_of(k))
-    elif k is not None:
-        limit.value = state.limit
-        limit.add(state.distances)
-    saved = time.monotonic()
-    try:
-        for found in search.run(state.done, limit):
-            state.add(found.row, found.others, found.distances, found.counts, limit.value)
-            progress("Comparing", state.done, rows, "documents")
-            if time.monotonic() - saved > _SAVE_SECONDS:
-                _write(state, path)
-                saved = time.monotonic()
-    except BaseException:
-        _write(state, path)
-        raise
-    if path:
-        with suppress(OSError):
-            path.unlink(missing_ok=True)
-        _drop_old(path.parent)
-    return state.result(ids, k, rows)
-
-
-def _checksum_of_run(
-    bags: Bags, vectors: NDArray[np.float32], known: NDArray[np.bool_] | None, within: float, k: int | None
-) -> str:
-    """Return a checksum of all that determines the pairs; words count by their vectors, not by their numbers."""
-    used, words = np.unique(bags.words, return_inverse=True)
-    has_vector = np.empty(0, bool) if known is None else known[used]
-    about = repr((within, k, len(bags), vectors.shape[1], known is None)).encode()
-    arrays = (bags.starts, words, bags.weights, vectors[used], has_vector)
-    return joined_checksum([about, *map(np.ascontiguousarray, arrays)])
-
-
-def _write(state: "_State", path: Path | None) -> None:
-    """Write the file from which a run continues, and remove the oldest files beyond the limits."""
-    state.write(path)
-    if path:
-        _drop_old(path.parent)
-
-
-def _drop_old(directory: Path) -> None:
-    """Remove the files of unfinished runs that are too old, or too many, or too large together."""
-    with suppress(OSError):  # another process removes the same files
-        found = [(path.stat().st_mtime, path.stat().st_size, path) for path in directory.glob("pairs-*")]
-        total = 0
-        for number, (written, size, path) in enumerate(sorted(found, reverse=True)):
-            total += size
-            if written < time.time() - _KEPT or number >= _MOST_FILES or total > _MOST_BYTES:
-                path.unlink(missing_ok=True)
+    def _compared(self) -> ComparedBags:
+        """Return all documents in the order of their ids; words without a vector have a place if they are far."""
+        if self.far:
+            return _all_words(self.view, self.ranking)
+        joined = self.view.all_bags(self.ranking.gamma, self.ranking.weights)
+        return ComparedBags(joined.ids, joined.bags, joined.vectors).take(np.argsort(joined.ids))
 
 
 def _connected(pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
@@ -372,106 +242,17 @@ def _connected(pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
     return sorted(groups.values(), key=len, reverse=True)
 
 
-def _compared(
-    view: View, ranking: RankingSpec, *, far: bool
-) -> tuple[NDArray[np.int64], Bags, NDArray[np.float32], NDArray[np.bool_] | None]:
-    """Return `_all_words` if words without a vector are `far`, else `_documents`, and None: all words have a vector."""
-    return _all_words(view, ranking) if far else (*_documents(view, ranking), None)
-
-
-def _documents(view: View, ranking: RankingSpec) -> tuple[NDArray[np.int64], Bags, NDArray[np.float32]]:
-    """Return the ids (n,), increasing, of all documents, their bags, and the vectors of all words."""
-    if not view.segments:
-        return np.empty(0, np.int64), Bags.of([]), np.empty((0, view.dim), np.float32)
-    documents = whole_documents(view, ranking.gamma, ranking.weights)
-    ids = np.concatenate([part.segment.ids[part.live] for part in view.segments])
-    rows = np.argsort(ids)
-    return ids[rows], documents.bags.take(rows), documents.vectors
-
-
-def _all_words(
-    view: View, ranking: RankingSpec
-) -> tuple[NDArray[np.int64], Bags, NDArray[np.float32], NDArray[np.bool_]]:
-    """Like `_documents`, but with words without a vector; also return whether each word has one."""
+def _all_words(view: View, ranking: RankingSpec) -> ComparedBags:
+    """Return all documents in the order of their ids, with the words without a vector."""
     counts, statistics = view.scores.every_document(ranking.gamma)
     if counts.word_vectors is None or not len(view.scores.ids):
-        return np.empty(0, np.int64), Bags.of([]), np.empty((0, view.dim), np.float32), np.empty(0, bool)
+        return ComparedBags(np.empty(0, np.int64), Bags.of([]), np.empty((0, view.dim), np.float32), np.empty(0, bool))
     factors = np.ones(len(statistics.document_frequencies))
     if ranking.weights == "tfidf":
         factors = inverse_document_frequency(statistics.document_frequencies, statistics.documents)
     bags = with_factors(Bags(counts.starts, counts.terms, counts.counts.astype(np.float64)), factors)
-    rows = np.argsort(view.scores.ids)
-    return view.scores.ids[rows], bags.take(rows), counts.word_vectors.vectors, counts.word_vectors.known
-
-
-_KINDS: Kinds = {"rows": ("<i8", 2), "distances": ("<f8", 1), "numbers": ("<f8", 1)}
-
-
-class _State:
-    """The pairs found so far, of the first `done` documents, and the limit that they set."""
-
-    def __init__(self, rows: NDArray[np.int64], distances: NDArray[np.float64], numbers: NDArray[np.float64]) -> None:
-        self._rows, self._distances = [rows], [distances]
-        self.done, self.limit = int(numbers[0]), float(numbers[1])
-        self._counts = StageCounts(*(int(count) for count in numbers[2:]))
-
-    @classmethod
-    def read(cls, path: Path | None, documents: int) -> "_State":
-        """Return the state in a file; the initial state if the file is missing, damaged or forged."""
-        stored = read_arrays(path, kinds=_KINDS)
-        if stored is not None and _is_valid(stored, documents):
-            return cls(stored["rows"], stored["distances"], stored["numbers"])
-        return cls(np.empty((0, 2), np.int64), np.empty(0), np.array([0, np.inf, 0, 0, 0, 0, 0]))
-
-    @property
-    def distances(self) -> NDArray[np.float64]:
-        """Return the distances (p,) of all pairs."""
-        return np.concatenate(self._distances)
-
-    def add(
-        self, row: int, others: NDArray[np.int64], distances: NDArray[np.float64], counts: StageCounts, limit: float
-    ) -> None:
-        """Add the pairs of a row."""
-        if len(others):
-            self._rows.append(np.column_stack([np.full(len(others), row), others]))
-            self._distances.append(distances)
-        self.done, self.limit, self._counts = row + 1, limit, self._counts + counts
-
-    def write(self, path: Path | None) -> None:
-        """Write the state to a file once a document is done; see `write_arrays`."""
-        if not self.done:
-            return
-        numbers = np.array([self.done, self.limit, *self._counts.to_dict().values()], np.float64)
-        write_arrays(path, {"rows": np.concatenate(self._rows), "distances": self.distances, "numbers": numbers})
-
-    def result(self, ids: NDArray[np.int64], k: int | None, count: int) -> FoundPairs:
-        """Return the pairs, at most `k`, by distance, equal ones (see `smallest_first`) in the order of the documents.
-
-        The first `count` documents were compared with all later ones.
-        """
-        rows = np.concatenate(self._rows)
-        of_documents = rows[:, 0] * len(ids) + rows[:, 1]  # increase in the order of the pairs' documents
-        order, distances = smallest_first(self.distances, of_documents, len(rows) if k is None else k)
-        compared = count * (2 * len(ids) - count - 1) // 2
-        return FoundPairs(ids, ids[rows[order, 0]], ids[rows[order, 1]], distances, compared, self._counts)
-
-
-def _is_valid(stored: Arrays, documents: int) -> bool:
-    """Return whether arrays are a state of so many `documents`: each pair has a row that is done and a later one."""
-    rows, distances, numbers = stored["rows"], stored["distances"], stored["numbers"]
-    return bool(
-        rows.shape == (len(distances), 2)
-        and len(numbers) == 7
-        and is_within(numbers[:1], 0, documents + 1)
-        and numbers[0] % 1 == 0
-        and is_within(numbers[2:], 0, 2.0**63)
-        and numbers[1] >= 0
-        and is_within(distances, 0, np.inf)
-        and is_within(rows[:, 0], 0, numbers[0])
-        and is_within(rows[:, 1], 0, documents)
-        and np.all(rows[:, 0] < rows[:, 1])
-        and len(np.unique(rows, axis=0)) == len(rows)
-    )
+    own = counts.word_vectors
+    return ComparedBags(view.scores.ids, bags, own.vectors, own.known).take(np.argsort(view.scores.ids))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -90,8 +90,8 @@ class Search:
                 self._known = self._scaled(statistics)
                 return np.empty(0)
             weights = None if self.query.ranking.plain else self.weights(statistics)
-            self._by_distance = DistanceSearch(self.view, self.query, weights, self._began)
-            return self._by_distance.upper_bounds(close=shared)
+            self._by_distance = DistanceSearch(self.view, self.query, weights, self._began, close=shared)
+            return self._by_distance.upper
 
     def answer(self, limit: float = np.inf) -> Outcome:
         """Return the best documents of the view with values of at most `limit`, which all shards share."""

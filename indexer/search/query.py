@@ -35,7 +35,7 @@ class QueryTerms:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryWords:
-    """A query's words with a vector, and all its words for scorers."""
+    """A query's words with a vector, and all its words for scorers; the vector that is given for it."""
 
     texts: tuple[str, ...]  # (h,)
     ids: NDArray[np.int64]  # (h,) in the store; 0: in no document
@@ -47,6 +47,9 @@ class QueryWords:
     unknown: tuple[str, ...] | None = None  # words without a vector, see `Ranking`; None for a stored document
     ignored: tuple[str, ...] | None = None  # words without effect, see `Ranking`; None for a stored document
     respelled: Respelled = field(default_factory=dict)  # the stored words in the place of misspelt ones
+    spans: Callable[[], WordSpans] = dict  # the places of the words, found when they are needed; none by default
+    vector: NDArray[np.float32] | None = None  # (d,) for given vectors of documents, in the form that is compared
+    key: str | None = None  # of a stored document, whose words may be a query in other collections
 
     @classmethod
     def none(cls, dim: int) -> "QueryWords":
@@ -70,19 +73,6 @@ class QueryWords:
         documents = Documents(Bags.of([bag]), np.array([self.length]), ids[order], self.vectors[order])
         vector: NDArray[np.float32] = encode(encoder, documents)[0]
         return vector
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PortableQuery:
-    """The `words` of the document `key`, known by their texts, and its `vector`, as a query in other collections.
-
-    `spans` are the places of its words, if they are requested.
-    """
-
-    key: str
-    words: QueryWords
-    vector: NDArray[np.float32] | None
-    spans: WordSpans = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,14 +111,17 @@ class Query:
     partial: bool = True  # a search that ends early returns the hits found so far; False: it raises OutOfTime
     priors: Mapping[str, Prior] = field(default_factory=dict)  # the values of the fields that the ranking names
     engine_scores: Prior | None = None  # another engine's scores of documents, for the term `vector`
-    spans: Callable[[], WordSpans] = dict  # the places of its words, found when they are needed; none by default
     whole: bool = False  # also return all other documents that may be hits, in `Outcome.others`
-    vector: NDArray[np.float32] | None = None  # (d,) for given vectors of documents, in the form that is compared
     placed: NDArray[np.int64] | None = None  # (m,) ids with exact positions, besides `PLACES` first hits; None: all
     why_empty: str | None = None  # why no document is allowed, if none is
     percentiles: bool = False  # hits have percentiles
     largest_share: float = inf  # of the documents that are above a hit: the list ends before hits beyond it
     spelling: bool = True  # misspelt words become stored ones
+
+    def may_hit(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which (n,) of the documents `ids` (n,) may be hits."""
+        allowed = np.ones(len(ids), bool) if self.allowed is None else np.isin(ids, self.allowed)
+        return allowed if self.without is None else allowed & (ids != self.without)
 
     @property
     def needs_bag(self) -> bool:

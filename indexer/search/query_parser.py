@@ -19,7 +19,7 @@ from moverank.indexer.search.counted_query import CountedQuery, TextCounter, par
 from moverank.indexer.search.document_words import DocumentWords
 from moverank.indexer.search.phases import Search
 from moverank.indexer.search.priors import prior_fields, prior_of
-from moverank.indexer.search.query import PortableQuery, Prior, Query, QueryWords
+from moverank.indexer.search.query import Prior, Query, QueryWords
 from moverank.indexer.search.sized_cache import SizedCache
 from moverank.indexer.search.spellings import LONGEST_TYPED, Respelled, Spellings
 from moverank.indexer.search.sum_terms import without_numbers
@@ -138,7 +138,7 @@ class QueryParser:
         space = self.view.space
         given = text.vector if isinstance(text, Document) and space else None
         vector = space.of_query(tuple(given)) if space and given is not None else None
-        return self._checked(replace(query, words=self.words_of(text, query), vector=vector))
+        return self._checked(replace(query, words=replace(self.words_of(text, query), vector=vector)))
 
     def similar(self, key: str, query: Query) -> Query:
         """Return the query with the words of a stored document, which is excluded from the hits.
@@ -150,14 +150,14 @@ class QueryParser:
         words = self.documents.all_words(id_, query) if query.needs_terms else self.documents.bag(id_, query.ranking)
         vectors = stored_vectors(self._reader, np.array([id_]), space)[1] if space else None
         vector = vectors[0] if vectors is not None and len(vectors) else None
-        return self._checked(replace(query, words=words, without=id_, vector=vector), key)
+        return self._checked(replace(query, words=replace(words, vector=vector, key=key), without=id_))
 
-    def portable(self, request: PortableQuery, query: Query) -> Query:
+    def portable(self, words: QueryWords, query: Query) -> Query:
         """Return the query with the words of a document, which may be stored in another collection.
 
         Where it is stored in this one, it is excluded from the hits.
         """
-        words, own = request.words, self._reader.known([request.key])
+        own = self._reader.known([words.key or ""])
         texts = sorted({*words.texts, *(text for terms in words.terms.values() for text in terms.texts)})
         ids = {word.word: word.id for word in self._reader.words(texts)}
 
@@ -166,17 +166,16 @@ class QueryParser:
 
         terms = {gamma: replace(each, ids=local(each.texts)) for gamma, each in words.terms.items()}
         words = replace(words, ids=local(words.texts), terms=terms)
-        without = own[request.key].id if own else None
-        return self._checked(replace(query, words=words, without=without, vector=request.vector), request.key)
+        return self._checked(replace(query, words=words, without=next((one.id for one in own.values()), None)))
 
     def search(self, query: Query, _options: SearchOptions) -> Search:
         """Return the search for a query with words among the documents of the view."""
         return Search(self.view, query)
 
-    def _checked(self, query: Query, key: str | None = None) -> Query:
-        """Return the query; QueryVectorError if it lacks a vector that is compared. `key`: of a stored document."""
-        space = self.view.space
-        if space is None or query.vector is not None:
+    def _checked(self, query: Query) -> Query:
+        """Return the query; QueryVectorError if it lacks a vector that is compared."""
+        space, key = self.view.space, query.words.key
+        if space is None or query.words.vector is not None:
             return query
         by_vectors = any(term.name == VECTOR for term in query.ranking.terms)
         if by_vectors or needs_candidates(query, allowed_rows(self.view, query)):

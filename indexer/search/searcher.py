@@ -1,6 +1,6 @@
 """Searches one state of a collection."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
@@ -18,8 +18,8 @@ from moverank.indexer.ranked_texts import whole_texts
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, check_rules, distance_of, resolve
 from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.candidate_rankings import RerankTask, StoredCandidates, rerank_many
-from moverank.indexer.search.deduplication import Deduplication, separated, visiting_order
-from moverank.indexer.search.differences import Facts, stored_facts
+from moverank.indexer.search.deduplication import Deduplication, deduplicate, separated, visiting_order
+from moverank.indexer.search.differences import stored_facts
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.document_words import DocumentWords
 from moverank.indexer.search.explanations import StoredBag, explain_document, explain_exclusion, explain_words
@@ -34,20 +34,10 @@ from moverank.indexer.search.occurrences import (
     respelled_spans,
     spans_by_word,
 )
-from moverank.indexer.search.pairs import (
-    FoundPairs,
-    Neighbours,
-    PairedDocument,
-    Pairs,
-    check_pair_ranking,
-    find_neighbours,
-    find_pairs,
-    find_pairs_of,
-    is_wmd,
-    pairs_by_searches,
-)
+from moverank.indexer.search.pair_search import PairSearch
+from moverank.indexer.search.pairs import Neighbours, Pairs, PairSource, find_neighbours
 from moverank.indexer.search.phases import Search, answer_many, search_or_error
-from moverank.indexer.search.query import Outcome, PortableQuery, Query
+from moverank.indexer.search.query import Outcome, Query, QueryWords
 from moverank.indexer.search.query_parser import QueryParser
 from moverank.indexer.search.sampled_distances import sampled_distances
 from moverank.indexer.search.view import View
@@ -61,7 +51,7 @@ from moverank.rerank.scorers import Statistics
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.term_rules import is_ngrams
 
-Request = QueryText | StoredKey | PortableQuery
+Request = QueryText | StoredKey | QueryWords
 """A text, a record, a stored document, or the words of a document that may be stored elsewhere."""
 
 
@@ -164,10 +154,8 @@ class Searcher:
         far: bool = False,
         resumed: bool = True,
     ) -> Pairs:
-        """Find the nearest pairs of documents; see `Collection.pairs` and `find_pairs`."""
-        _, query = self._resolved(options)
-        found = self._found_pairs(query, within, k, progress, far=far, resumed=resumed)
-        return self._shown_pairs(found, query, self._facts(found.documents))
+        """Find the nearest pairs of documents; see `Collection.pairs`."""
+        return self._pair_source(options, far=far).pairs(PairSearch(within, k, progress, resumed))
 
     def dedupe(
         self,
@@ -181,21 +169,11 @@ class Searcher:
         resumed: bool = True,
     ) -> Deduplication:
         """Choose the documents to keep in the order `keep`; `explained`: with flows. See `Collection.dedupe`."""
-        files, query = self._resolved(options)
+        source = self._pair_source(options, far=far)
         order_of = partial(visiting_order, keep, self._reader, self.view.scores, self._fields_of_shards)
         order_of(np.empty(0, np.int64))  # errors are raised before the work
-        found = self._found_pairs(query, within, None, progress, far=far, resumed=resumed)
-        facts = self._facts(found.documents)
-        removals, kept, differing = separated(found, order_of(found.ids), facts, differing=keep.differing)
-        keys = self._reader.keys(kept.tolist())
-        pairs, others = (self._shown_pairs(each, query, facts) for each in (removals, differing))
-        result = Deduplication.of(pairs, [keys[id_] for id_ in kept.tolist()], within, others)
-        if not explained:
-            return result
-        ids = zip(removals.first.tolist(), removals.second.tolist(), strict=True)
-        flows = (self._flows(files.documents, query.ranking, *pair) for pair in ids)
-        removed = (replace(one, flows=own) for one, own in zip(result.removed, flows, strict=True))
-        return replace(result, removed=tuple(removed))
+        flows_of = partial(self._flows, self._files.documents, source.ranking) if explained else None
+        return deduplicate(source, PairSearch(within, None, progress, resumed), keep, order_of, flows_of)
 
     def duplicates_among(
         self, new: NDArray[np.int64], within: float, options: SearchOptions, progress: Progress
@@ -206,44 +184,30 @@ class Searcher:
         earlier new document is removed in any case: what is near that one is near the copy, too. Documents that state
         something else are no copies; see `differences.stated`.
         """
-        _, query = self._resolved(options)
-        found, copies = find_pairs_of(new, self.view, query.ranking, within, self._facts, progress)
+        source = self._pair_source(options, far=self._ranking_of(options).can_have_far_words)
+        found, copies = source.find_of(new, PairSearch(within, None, progress))
         order = np.lexsort((found.ids, np.isin(found.ids, new)))
-        removals, _, _ = separated(found, order, self._facts(found.documents))
+        removals, _, _ = separated(found, order, source.facts(found.documents))
         return self._reader.keys([*removals.first.tolist(), *copies.tolist()])
 
-    def _found_pairs(
-        self, query: Query, within: float, k: int | None, progress: Progress, *, far: bool, resumed: bool
-    ) -> FoundPairs:
-        """Find the nearest pairs of documents that `query` allows, by its ranking."""
-        if is_wmd(query.ranking) or far:
-            check_pair_ranking(query.ranking, far=far)
-            return find_pairs(self.view, query.ranking, within, k, query.allowed, progress, far=far, resumed=resumed)
-        return self._pairs_by_searches(query, within, k, progress)
+    def _pair_source(self, options: SearchOptions, *, far: bool) -> PairSource:
+        """Return the documents that pass a filter as those whose pairs are compared; `far` as in `PairSource`."""
+        files, query = self._resolved(options)
+        if not far:
+            self._prepare(query.ranking, silent)  # as in `_answer_many`
 
-    def _shown_pairs(self, found: FoundPairs, query: Query, facts: Mapping[int, Facts]) -> Pairs:
-        """Return pairs with keys, titles, words without a vector, and what each document states."""
-        documents = found.documents
-        shown, words = self._reader.shown(documents), self._reader.unknown_words(documents)
-        paired = {id_: PairedDocument(shown[id_].key, shown[id_].title, words[id_], *facts[id_]) for id_ in documents}
-        return Pairs.of(found, paired, str(query.ranking), query.why_empty)
-
-    def _facts(self, ids: Sequence[int]) -> dict[int, Facts]:
-        return stored_facts(self._reader, ids, self._settings.tokenizer)
-
-    def _pairs_by_searches(self, query: Query, within: float, k: int | None, progress: Progress) -> FoundPairs:
-        """Find the nearest pairs by a sum; see `pairs_by_searches`."""
-        self._prepare(query.ranking, silent)  # as in `_answer_many`
-        files = self._files
-        ids = np.sort(files.view.scores.ids)
-        ids = ids if query.allowed is None else ids[np.isin(ids, query.allowed)]
-        keys = self._reader.keys(ids.tolist())
+        def named(ids: Sequence[int]) -> dict[int, tuple[str, str, Sequence[str]]]:
+            shown, words = self._reader.shown(ids), self._reader.unknown_words(ids)
+            return {id_: (shown[id_].key, shown[id_].title, words[id_]) for id_ in ids}
 
         def search_of(id_: int, hits: int, limit: float) -> Search | str:
             options = replace(query, k=max(1, hits), within=limit, depth=None, prove=True, partial=False)
-            return search_or_error(lambda key: Search(files.view, files.similar(key, options)), keys[id_])
+            key = self._reader.keys([id_])[id_]
+            return search_or_error(lambda key: Search(files.view, files.similar(key, options)), key)
 
-        return pairs_by_searches(ids, search_of, within, k, progress)
+        facts = partial(stored_facts, self._reader, tokenizer=self._settings.tokenizer)
+        about = self._reader.keys, named, facts, far, query.allowed, query.why_empty, search_of
+        return PairSource(files.view, query.ranking, *about)
 
     def rerank(
         self, text: QueryText, keys: Sequence[str], k: int | None, scores: Scores | None, options: SearchOptions
@@ -321,7 +285,7 @@ class Searcher:
         document = StoredBag.of(self._files.documents, query, key)
         if options.highlight:
             with stopping_query(query), suppress(OutOfTime, TooLarge):
-                size, own = AnswerSize(options.most_characters), query.spans()
+                size, own = AnswerSize(options.most_characters), query.words.spans()
                 size.add_texts(self._reader, [document.id])
                 matcher = Matcher(own, query.ranking, partial(nearest_words, self._embedding))
                 found = occurrences(stored_texts(self._reader, document.id), self._settings.tokenizer)
@@ -336,13 +300,11 @@ class Searcher:
         except NoKnownWords:
             return ()
 
-    def _spans(self, request: Request, most: int | None) -> WordSpans:
+    def _spans(self, request: QueryText | StoredKey, most: int | None) -> WordSpans:
         """Return the places of the words of a request, whose document is stored if it is a key.
 
         Raises TooLarge for a stored document of more than `most` characters.
         """
-        if isinstance(request, PortableQuery):
-            return request.spans
         if isinstance(request, StoredKey):
             id_ = self._reader.known([request.key])[request.key].id
             AnswerSize(most).add_texts(self._reader, [id_])
@@ -358,13 +320,13 @@ class Searcher:
         query = files.resolve(options, ranking)
         return files.search(self._with_words(request, query, options), options)
 
-    def portable(self, key: str, options: SearchOptions) -> PortableQuery:
+    def portable(self, key: str, options: SearchOptions) -> QueryWords:
         """Return the words of a stored document as the query of a search in other collections."""
         ranking, files = self._ranking_of(options), self._files
         query = self._with_words(StoredKey(key), files.resolve(options, ranking), options)
         with stopping_query(query), suppress(OutOfTime):
-            return PortableQuery(key, query.words, query.vector, query.spans())
-        return PortableQuery(key, query.words, query.vector)
+            return replace(query.words, spans=partial(dict, query.words.spans()))
+        return replace(query.words, spans=dict)
 
     def ranking(self, search: Search, outcome: Outcome, options: SearchOptions) -> Ranking:
         """Return the ranking for an outcome, with the stored data of its hits."""
@@ -386,7 +348,7 @@ class Searcher:
     def _with_words(self, request: Request, query: Query, options: SearchOptions) -> Query:
         """Return the query with the words of a request; their places are found later, if `options` request places."""
         files = self._files
-        if isinstance(request, PortableQuery):
+        if isinstance(request, QueryWords):
             query = files.portable(request, query)
         elif isinstance(request, StoredKey):
             query = files.similar(request.key, query)
@@ -396,10 +358,10 @@ class Searcher:
             documents = files.view.documents_with_bag if query.allowed is None else len(query.allowed)
             least = min(query.k, documents) * (len(query.words.weights) + 1)  # a hit has a word, too
             AnswerSize(options.most_characters).add_bags(least)
-        if not options.highlight:
+        if not options.highlight or isinstance(request, QueryWords):
             return query
-        spans = partial(self._spans, request, options.most_characters)
-        return replace(query, spans=cache(lambda: respelled_spans(spans(), query.words.respelled)))
+        words, spans = query.words, partial(self._spans, request, options.most_characters)
+        return replace(query, words=replace(words, spans=cache(lambda: respelled_spans(spans(), words.respelled))))
 
     def answer_many(self, requests: Iterable[QueryText | StoredKey], options: SearchOptions) -> Iterator[Ranking]:
         """Find the documents nearest to each of many queries, in order."""

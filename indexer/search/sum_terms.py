@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from moverank.indexer.errors import UsageError
 from moverank.indexer.ranking_spec import COSINE, PRIOR, VECTOR, RankingSpec, ScorerChoice, Term
 from moverank.indexer.search.encoded_documents import cosine_distances, encoder_distances, vector_distances
-from moverank.indexer.search.query import Prior, Query
+from moverank.indexer.search.query import Outcome, Prior, Query
 from moverank.indexer.search.sampled_distances import QueryProximity
 from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.view import View
@@ -308,24 +308,23 @@ class Charged(NamedTuple):
     best: float | None
 
 
-def charged_by(query: Query, parts: list[KnownTerm], ids: NDArray[np.int64], *others: Mapping[Term, Charged]) -> Any:
-    """Return `parts`, `costs` and `terms` of an outcome with the hits `ids` (k,); `others` are the distances of bags.
+def charged_by(
+    outcome: Outcome, query: Query, parts: list[KnownTerm], distances: Mapping[Term, Charged] | None = None
+) -> Outcome:
+    """Return an outcome with its `parts`, `costs` and `terms`; `distances` are the charges of distances of bags.
 
     A distance of bags that is not given costs nothing: the query has no word with a vector.
     """
+    ids = outcome.ids
     nothing = Charged(np.full(len(ids), np.nan), np.zeros(len(ids)), None, None)
-    charged = dict.fromkeys(query.ranking.terms, nothing)
-    for other in others:
-        charged |= other
+    charged = dict.fromkeys(query.ranking.terms, nothing) | dict(distances or {})
     for part in parts:
         charged[part.term] = Charged(part.shown(ids), part.weighted(ids), part.unit, part.best)
-    terms = tuple(
-        replace(scale, unit=own.unit, best=own.best)
-        for scale, own in zip(scales_of(query), charged.values(), strict=True)
-    )
-    names = [scale.part for scale in terms]
-    parts_of, costs = ({name: own[i] for name, own in zip(names, charged.values(), strict=True)} for i in (0, 1))
-    return {"parts": parts_of, "costs": costs, "terms": terms}
+    terms, values, costs = list[TermScale](), dict[str, _Floats](), dict[str, _Floats]()
+    for scale, own in zip(scales_of(query), charged.values(), strict=True):
+        terms.append(replace(scale, unit=own.unit, best=own.best))
+        values[scale.part], costs[scale.part] = own.values, own.costs
+    return replace(outcome, parts=values, costs=costs, terms=tuple(terms))
 
 
 def scales_of(query: Query) -> tuple[TermScale, ...]:

@@ -18,17 +18,17 @@ from moverank.indexer.errors import UnknownKey, UsageError
 from moverank.indexer.options import KeepOrder, Progress, SearchOptions
 from moverank.indexer.queries import QueryText, StoredKey
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, resolve
-from moverank.indexer.reranking.text_pairs import deduplicated_texts, pairs_of_texts
-from moverank.indexer.reranking.whole_corpus import Counted, WholeCorpus
+from moverank.indexer.reranking.whole_corpus import Counted, pair_source
 from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.by_distance import Certificate, certificate
-from moverank.indexer.search.deduplication import Deduplication
+from moverank.indexer.search.deduplication import Deduplication, deduplicate, lengths_of
 from moverank.indexer.search.explanations import check_bounded, explain_document, why_not_below
 from moverank.indexer.search.grouping import check_not_by_share, check_not_grouped, grouped, ranking_or_problem
 from moverank.indexer.search.ordering import smallest_first
+from moverank.indexer.search.pair_search import PairSearch
 from moverank.indexer.search.pairs import Pairs
 from moverank.indexer.search.percentiles import SampledValues, few_within, percentiles, value_below
-from moverank.indexer.search.query import Outcome, PortableQuery
+from moverank.indexer.search.query import Outcome, QueryWords
 from moverank.indexer.search.query_parser import joined_scorer
 from moverank.indexer.search.searcher import Request
 from moverank.indexer.search.shared_statistics import TableKey, needed_tables
@@ -274,10 +274,8 @@ class ClusterSearcher:
         """
         if options.where:
             raise UsageError("pairs of shards are those of all documents: leave --where out")
-        ranking, whole = self._ranking_of(options), WholeCorpus.of(self._documents)
-        directory = self._documents.directory if resumed else None
-        own = whole.texts, whole.titles, ranking, within, k, directory, progress, self._documents.facts
-        return pairs_of_texts(*own, far=far)
+        source = pair_source(self._documents, self._ranking_of(options), far=far)
+        return source.pairs(PairSearch(within, k, progress, resumed))
 
     def dedupe(
         self,
@@ -296,10 +294,13 @@ class ClusterSearcher:
                 "documents of shards are deduplicated as a whole, and the first or the longest ones are kept: leave "
                 "filters, fields and flows out"
             )
-        ranking, whole = self._ranking_of(options), WholeCorpus.of(self._documents)
-        directory = self._documents.directory if resumed else None
-        own = whole.texts, whole.titles, ranking, within, keep, directory, progress, self._documents.facts
-        return deduplicated_texts(*own, far=far)
+        source = pair_source(self._documents, self._ranking_of(options), far=far)
+
+        def order_of(ids: NDArray[np.int64]) -> NDArray[np.intp]:
+            sizes = -lengths_of(source.view.scores, ids) if keep.by == "longest" else ids
+            return np.argsort(sizes, kind="stable")
+
+        return deduplicate(source, PairSearch(within, None, progress, resumed), keep, order_of)
 
     def _answer(self, request: QueryText | StoredKey, options: SearchOptions) -> Ranking:
         def answer(version: Version) -> Ranking:
@@ -312,7 +313,7 @@ class ClusterSearcher:
         if not isinstance(request, StoredKey):
             return request
         plain, call = replace(options, stop=None), self._coordinator.call
-        found: PortableQuery = self._coordinator.of_owner(
+        found: QueryWords = self._coordinator.of_owner(
             request.key, version.states, lambda owner: call(owner, "portable", version.id, request.key, plain)
         )
         return found

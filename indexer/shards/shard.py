@@ -17,7 +17,7 @@ from moverank.indexer.indexing.collection_vectors import open_collection
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.search.percentiles import Population, SampledValues
 from moverank.indexer.search.phases import Search
-from moverank.indexer.search.query import Outcome, PortableQuery
+from moverank.indexer.search.query import Outcome, QueryWords
 from moverank.indexer.search.searcher import Request, Searcher
 from moverank.indexer.search.shared_statistics import (
     SharedStatistics,
@@ -223,7 +223,7 @@ class Shard(ShardContents):
                 raise StaleState(f"{self.directory} was changed meanwhile") from error
             return found
 
-    def portable(self, version: str, key: str, options: SearchOptions) -> PortableQuery:
+    def portable(self, version: str, key: str, options: SearchOptions) -> QueryWords:
         """Return the words of a stored document as the query of a search in all shards; see `Searcher.portable`."""
         found = self._adopted(version)
         try:

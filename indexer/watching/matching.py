@@ -267,7 +267,7 @@ class _Documents:
             bag = queries[row]
             query = QueryWords((), self._places[bag.words], bag.weights, of_pool.vectors[bag.words], 0.0)
             own = query.over(np.arange(len(words.texts))), bags.take(rows), words.vectors
-            found = nearest(*own, len(rows), distance, most, self._norms)
+            found = nearest(*own, len(rows), distance, within=most, norms=self._norms)
             kept = found.distances <= most
             return rows[found.rows[kept]], found.distances[kept]
 

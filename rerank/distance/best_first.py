@@ -1,12 +1,15 @@
 """Best-first search: compute exact distances in the order of their lower bounds until the k nearest are proven."""
 
 from collections.abc import Callable, Container
+from dataclasses import dataclass, field
 from heapq import heappush, heapreplace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.rerank.distance.weighted_sum import WeightedSum
 from moverank.rerank.errors import OutOfTime
+from moverank.rerank.ranking import Distance
 from moverank.rerank.runtime.deadline import NO_ANSWER, check_time, time_is_over
 
 RowIndices = NDArray[np.int64]
@@ -31,14 +34,45 @@ class LateProblems:
                 check_time()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Places:
+    """The exact places of an order: the positions of `rows` (m,), and the `first` bags.
+
+    `values` (x,) rank documents without a bag, whose positions must be exact, too.
+    """
+
+    rows: RowIndices
+    first: int
+    values: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wanted:
+    """Which bags a search returns: the `k` nearest by a `distance`; "wmd" and "pwmd" differ only in the bags' weights.
+
+    With `total`, the weights of a sum for each bag, its totals rank instead of the distance. Rows known to be farther
+    than `within` are not computed, so fewer than `k` may be returned.
+
+    `partial`: when the time of this thread's work is used up, the search returns the rows so far, perhaps fewer than
+    `k`, and `Nearest.unsolved_bounds` bound the other rows.
+
+    With `places`, only these need to be exact in the order of the `k` rows: the distances of rows that are not `known`
+    are lower bounds. `within` must be infinite then.
+    """
+
+    k: int
+    distance: Distance = "wmd"
+    within: float = np.inf
+    total: WeightedSum | None = None
+    places: Places | None = None
+    partial: bool = False
+
+
 def best_first(
     rows: RowIndices,
     lower: NDArray[np.float64],
     distance: Callable[[int], float],
-    k: int,
-    within: float,
-    *,
-    partial: bool = False,
+    wanted: Wanted,
     solved: Container[int] = (),
 ) -> tuple[tuple[RowIndices, NDArray[np.float64]], int]:
     """Return the rows (k,) with the smallest distances, their distances (k,), and how many were computed.
@@ -52,6 +86,7 @@ def best_first(
     the search must not be partial.
     """
     farthest_first: list[tuple[float, int]] = []  # a heap of (-distance, -row)
+    k, within, partial = wanted.k, wanted.within, wanted.partial
     computed, late = 0, False
     for index in np.argsort(lower, kind="stable").tolist():
         full = len(farthest_first) == k
@@ -81,12 +116,12 @@ def best_first(
 
 
 def unsolved_bounds(
-    lower: NDArray[np.float64], solved: NDArray[np.bool_], distances: NDArray[np.float64], k: int, within: float
+    lower: NDArray[np.float64], solved: NDArray[np.bool_], distances: NDArray[np.float64], wanted: Wanted
 ) -> NDArray[np.float64]:
     """Return the smallest lower bounds, at most `k`, of unsolved rows that may be hits; none if the hits are proven.
 
     `lower` (n,) are the bounds of all rows, `solved` (n,) marks the solved ones, and `distances` are the distances
     found, at most `k`, increasing.
     """
-    may_be = lower < distances[-1] if len(distances) == k else lower <= within
-    return np.sort(lower[~solved & may_be])[:k]
+    may_be = lower < distances[-1] if len(distances) == wanted.k else lower <= wanted.within
+    return np.sort(lower[~solved & may_be])[: wanted.k]

@@ -29,7 +29,7 @@ from moverank.rerank.bags.weights import FactorBags
 from moverank.rerank.distance.cell_limit import reserved_cells
 from moverank.rerank.distance.ground_cost import cost_ceiling, cost_floor, squared_error, squared_slack, vector_norms
 from moverank.rerank.distance.quantised_cost import QuantisedCost
-from moverank.rerank.distance.query_bag import QueryBag, restricted
+from moverank.rerank.distance.query_bag import Comparison, QueryBag
 from moverank.rerank.encoders.centroid import centroids
 from moverank.rerank.runtime.thread_pool import parallel_for
 
@@ -292,8 +292,9 @@ def every_bound(query: QueryBag, bags: Bags, vectors: NDArray[np.float32]) -> di
     The lower bounds are "wcd", "rwmd_document", "rwmd_query", "rwmd", "dual" and "sinkhorn", which is the larger of
     Sinkhorn's lower bound and the dual, as in the cascade. "upper" is Sinkhorn's upper bound.
     """
-    own, numbered, word_vectors, norms = restricted(query, bags, vectors)
-    problem, rows = Problem.of(own, numbered, word_vectors, norms), np.arange(len(bags))
+    some = Comparison(query, bags, vectors).restricted()
+    numbered, rows = some.bags.weighted(), np.arange(len(bags))
+    problem = Problem.of(some.query, numbered, some.vectors, some.norms)
     of_documents = document_side(numbered, nearest_costs(problem.cost))
     of_query = query_side(numbered, problem.cost, problem.query, rows)
     dual = one_pass_dual(problem, rows)

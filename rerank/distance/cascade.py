@@ -13,21 +13,21 @@ weighted sum ranks, the limit is one of totals, and a bound of the distance boun
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.bags.bag import Bags, ResidualMass
-from moverank.rerank.bags.weights import FactorBags
+from moverank.rerank.bags.bag import ResidualMass
 from moverank.rerank.distance import bounds
-from moverank.rerank.distance.best_first import LateProblems, RowIndices, best_first, unsolved_bounds
+from moverank.rerank.distance.best_first import LateProblems, RowIndices, Wanted, best_first, unsolved_bounds
 from moverank.rerank.distance.bounds import Problem
 from moverank.rerank.distance.cell_limit import check_cells, most_cells
 from moverank.rerank.distance.cost_cache import CostCache
 from moverank.rerank.distance.quantised_cost import QuantisedCost
-from moverank.rerank.distance.query_bag import QueryBag, restricted
+from moverank.rerank.distance.query_bag import Comparison
 from moverank.rerank.distance.transport import solve_bags, work_of
-from moverank.rerank.distance.weighted_sum import Sides, WeightedSum
+from moverank.rerank.distance.weighted_sum import Sides
 from moverank.rerank.distance.word_blocks import max_words, word_blocks
 from moverank.rerank.errors import OutOfTime
 from moverank.rerank.ranking import Nearest, StageCounts
@@ -48,32 +48,20 @@ RWMD, DUAL, SINKHORN, SOLVED = range(4)
 
 
 class Cascade:
-    """One search for the `k` nearest of `bags` to `query` over `vectors` (v, d) with their `norms` (v,).
+    """One search for the `wanted` ones of the `compared` bags.
 
-    Rows farther than `within` need not be found. `partial`: when the time is used up, the search ends with the rows so
-    far, if the bounds of all are known by then; else it raises OutOfTime. `total` are the weights of a sum that ranks
-    instead of the distance. `answer` returns the nearest rows; `upper_bounds` may be called before, so that searches
-    among other bags get one limit with this one.
+    If results may be partial, the search ends with the rows so far when the time is used up, if the bounds of all are
+    known by then; else it raises OutOfTime. `answer` returns the nearest rows; `upper_bounds` may be called before, so
+    that searches among other bags get one limit with this one.
     """
 
-    def __init__(
-        self,
-        query: QueryBag,
-        bags: Bags | FactorBags,
-        vectors: NDArray[np.float32],
-        norms: NDArray[np.float32],
-        k: int,
-        within: float = np.inf,
-        total: WeightedSum | None = None,
-        *,
-        partial: bool = False,
-    ) -> None:
-        self._partial, self._has_bounds, self._late = partial, False, LateProblems(partial=partial)
-        self._query, self._bags, self._vectors, self._norms = query, bags, vectors, norms
-        self._k, self._limit = k, within
-        self._max_words = max_words(query)
-        self._costs = CostCache(query, vectors, norms, self._max_words)
-        n = len(bags)
+    def __init__(self, compared: Comparison, wanted: Wanted) -> None:
+        self._wanted, self._has_bounds, self._late = wanted, False, LateProblems(partial=wanted.partial)
+        self._query, self._bags, self._vectors = compared.query, compared.bags, compared.vectors
+        self._norms, self._k, self._limit = compared.norms, wanted.k, wanted.within
+        self._max_words = max_words(self._query)
+        self._costs = CostCache(self._query, self._vectors, self._norms, self._max_words)
+        n, total = len(self._bags), wanted.total
         self._sum = total
         self._distance_bound = np.zeros(n)
         self._sides = Sides(np.zeros(n), np.zeros(n)) if total else None
@@ -156,7 +144,7 @@ class Cascade:
         try:
             yield
         except OutOfTime:
-            if not (self._partial and self._has_bounds):
+            if not (self._wanted.partial and self._has_bounds):
                 raise
 
     def _bound_by_float32_costs(self, rows: RowIndices) -> None:
@@ -232,9 +220,9 @@ class Cascade:
             return
         small = self._lengths(rows) <= most_cells() // len(self._query.bag)  # longer rows have no exact distance
         for block in word_blocks(self._bags, rows[small], self._max_words):
-            query, bags, vectors, norms = restricted(self._query, self._bags.take(block), self._vectors, self._norms)
-            own = QuantisedCost.of(query, vectors, norms, sys.maxsize)
-            lower = bounds.quantised_dual(own, query.bag, bags, np.arange(len(block)), threshold)
+            some = Comparison(self._query, self._bags.take(block), self._vectors, self._norms).restricted()
+            own = QuantisedCost.of(some.query, some.vectors, some.norms, sys.maxsize)
+            lower = bounds.quantised_dual(own, some.query.bag, some.bags, np.arange(len(block)), threshold)
             self._raise_bounds(block, lower, DUAL)
 
     def _reduce_limit_by_sinkhorn(self, rows: RowIndices) -> None:
@@ -364,14 +352,18 @@ class Cascade:
             self._lower[row], self._stage[row] = min(self._lower[row], value), SOLVED
         return self._exact[row][0]
 
+    def _limited(self) -> Wanted:
+        """Return what is wanted within the limit."""
+        return replace(self._wanted, within=self._limit)
+
     def _solve_in_order_of_bounds(self, rows: RowIndices) -> Nearest:
         """Solve rows in the order of their lower bounds until the next one cannot be among the nearest."""
         rows = self._remaining(rows)
-        lower, partial = self._lower[rows], self._partial
-        best, _ = best_first(rows, lower, self._value, self._k, self._limit, partial=partial, solved=self._exact)
+        wanted = self._limited()
+        best, _ = best_first(rows, self._lower[rows], self._value, wanted, self._exact)
         counts = StageCounts(len(self._lower), *np.bincount(self._stage, minlength=4).tolist())
         components = np.array([self._exact[row][1:] for row in best[0].tolist()]).reshape(-1, 3)
-        below = unsolved_bounds(self._lower, self._stage == SOLVED, best[1], self._k, self._limit)
+        below = unsolved_bounds(self._lower, self._stage == SOLVED, best[1], wanted)
         for row, (value, *_) in self._exact.items():
             self._lower[row] = value
         return Nearest(*best, counts, below, components, self._lower, self._stage == SOLVED)

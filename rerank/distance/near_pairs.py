@@ -192,7 +192,7 @@ class NearPairs:
             norms = vector_norms(vectors)
         query = QueryBag(bag, vectors[bag.words])
         with single_threaded_blas():
-            found = nearest(query, bags, vectors, len(others), "wmd", within, norms)
+            found = nearest(query, bags, vectors, len(others), within=within, norms=norms)
         wanted = found.distances <= within
         return PairsOfRow(row, others[found.rows[wanted]], found.distances[wanted], found.counts)
 

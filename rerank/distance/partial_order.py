@@ -5,52 +5,27 @@ A bag whose bounds are both below or both above the distance of a relevant one i
 distance is. Only bags whose bounds enclose such a distance are solved.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.bags.bag import Bags
-from moverank.rerank.bags.weights import FactorBags
-from moverank.rerank.distance.best_first import RowIndices, best_first
+from moverank.rerank.distance.best_first import Places, RowIndices, Wanted, best_first
 from moverank.rerank.distance.cascade import SINKHORN, SOLVED, Cascade
-from moverank.rerank.distance.query_bag import QueryBag
-from moverank.rerank.distance.weighted_sum import WeightedSum
+from moverank.rerank.distance.query_bag import Comparison
 from moverank.rerank.ranking import Nearest, StageCounts
 from moverank.rerank.runtime.thread_pool import parallel_for, single_threaded_blas
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Places:
-    """The exact places of an order: the positions of `rows` (m,), and the `first` bags.
-
-    `values` (x,) rank documents without a bag, whose positions must be exact, too.
-    """
-
-    rows: RowIndices
-    first: int
-    values: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-
-
 class PartialOrder(Cascade):
-    """The first `cutoff` of all `bags` by distance from `query`, with exact `places`.
+    """The first `wanted.k` of all bags by distance from the query, with exact `places`.
 
-    The other parameters are as in `Cascade`. The limit is the distance of the last exact place, or the distance at
-    `cutoff`, whichever is smaller.
+    The limit is the distance of the last exact place, or the `k`-th distance, whichever is smaller.
     """
 
-    def __init__(
-        self,
-        query: QueryBag,
-        bags: Bags | FactorBags,
-        vectors: NDArray[np.float32],
-        norms: NDArray[np.float32],
-        cutoff: int,
-        places: Places,
-        total: WeightedSum | None = None,
-    ) -> None:
-        super().__init__(query, bags, vectors, norms, min(places.first, cutoff), np.inf, total)
-        self._cutoff, self._places = cutoff, places
+    def __init__(self, compared: Comparison, wanted: Wanted, places: Places) -> None:
+        super().__init__(compared, replace(wanted, k=min(places.first, wanted.k), partial=False))
+        self._cutoff, self._places = wanted.k, places
 
     def upper_bounds(self, *, close: bool = False) -> NDArray[np.float64]:
         """Return no bounds: exact places belong to a single search."""
@@ -77,7 +52,7 @@ class PartialOrder(Cascade):
 
     def _solve_places(self, rows: RowIndices) -> None:
         """Solve the first of `rows`, rows with exact places, and all whose bounds enclose a distance of these."""
-        first = best_first(rows, self._lower[rows], self._value, self._k, self._limit)[0]
+        first = best_first(rows, self._lower[rows], self._value, self._limited())[0]
         placed = self._places.rows[self._lower[self._places.rows] <= self._limit]
         self._solve_all(placed)
         exact = [self._value(row) for row in placed.tolist()]

@@ -1,11 +1,13 @@
-"""A query: a bag that may contain words which the searched vocabulary lacks."""
+"""A query, a bag that may contain words which the searched vocabulary lacks, and the bags that it is compared with."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bag, Bags
+from moverank.rerank.bags.weights import FactorBags
 from moverank.rerank.distance.ground_cost import vector_norms
 from moverank.rerank.encoders.centroid import centroids
 
@@ -35,30 +37,43 @@ class QueryBag:
         return centroid
 
 
-def restricted(
-    query: QueryBag, bags: Bags, vectors: NDArray[np.float32], norms: NDArray[np.float32] | None = None
-) -> tuple[QueryBag, Bags, NDArray[np.float32], NDArray[np.float32]]:
-    """Restrict a vocabulary with `vectors` (v, d) to the words that `bags` use, and renumber those words.
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """A `query`, the `bags` (n,) that it is compared with, and the `vectors` (v, d) of the words of these.
 
-    Returns `query` and `bags` with the new ids, the vectors (w, d) of the words used, and their norms (w,), which are
-    taken from `norms` (v,) or else computed.
+    `lengths` (v,) are those of the vectors, and `centres` (n, d) the centroids of the bags, if already computed.
     """
-    v = len(vectors)
-    used = np.zeros(v, bool)
-    used[bags.words] = True
-    new_id = np.cumsum(used, dtype=np.int32) - np.int32(1)
-    used_words = np.flatnonzero(used)
-    # A query word that the bags use gets its new id; the others get ids beyond the vocabulary, in the same order.
-    shared = np.zeros(len(query.bag), bool)
-    known = query.known(v)
-    shared[known] = used[query.bag.words[known]]
-    ids = len(used_words) + np.arange(len(query.bag), dtype=np.int32)
-    ids[shared] = new_id[query.bag.words[shared]]
-    order = np.argsort(ids)
-    own = vectors[used_words]
-    return (
-        QueryBag(Bag(ids[order], query.bag.weights[order]), query.vectors[order]),
-        Bags(bags.starts, new_id[bags.words], bags.weights),
-        own,
-        vector_norms(own) if norms is None else norms[used_words],
-    )
+
+    query: QueryBag
+    bags: Bags | FactorBags
+    vectors: NDArray[np.float32]
+    lengths: NDArray[np.float32] | None = None
+    centres: NDArray[np.float32] | None = None
+
+    @cached_property
+    def norms(self) -> NDArray[np.float32]:
+        """Return the lengths (v,) of the vectors."""
+        return vector_norms(self.vectors) if self.lengths is None else self.lengths
+
+    def restricted(self) -> "Comparison":
+        """Return the same comparison over the words that the bags use, which are renumbered."""
+        query, bags, vectors = self.query, self.bags.weighted(), self.vectors
+        v = len(vectors)
+        used = np.zeros(v, bool)
+        used[bags.words] = True
+        new_id = np.cumsum(used, dtype=np.int32) - np.int32(1)
+        used_words = np.flatnonzero(used)
+        # A query word that the bags use gets its new id; the others get ids beyond the vocabulary, in the same order.
+        shared = np.zeros(len(query.bag), bool)
+        known = query.known(v)
+        shared[known] = used[query.bag.words[known]]
+        ids = len(used_words) + np.arange(len(query.bag), dtype=np.int32)
+        ids[shared] = new_id[query.bag.words[shared]]
+        order = np.argsort(ids)
+        return Comparison(
+            QueryBag(Bag(ids[order], query.bag.weights[order]), query.vectors[order]),
+            Bags(bags.starts, new_id[bags.words], bags.weights),
+            vectors[used_words],
+            None if self.lengths is None else self.lengths[used_words],
+            self.centres,
+        )

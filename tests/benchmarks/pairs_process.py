@@ -9,10 +9,21 @@ from typing import Any
 import numpy as np
 
 from moverank import Bags
-from moverank.indexer.search.pairs import pairs_of_bags
+from moverank.indexer.search import pairs
 
 _ARGUMENTS: dict[str, Any] = {"directory": None, "path": None, "run": b"", "progress": lambda *_: None}
 """Not each version has all of them."""
+
+
+def _found(bags: Bags, vectors: Any, k: int) -> Any:
+    ids, search = np.arange(len(bags)), vars(pairs)
+    if "ComparedBags" in search:
+        return search["pairs_of_bags"](
+            search["ComparedBags"](ids, bags, vectors), search["PairSearch"](np.inf, k, _ARGUMENTS["progress"])
+        )
+    names = inspect.signature(search["pairs_of_bags"]).parameters
+    given = {name: value for name, value in _ARGUMENTS.items() if name in names}
+    return search["pairs_of_bags"](ids, bags, vectors, np.inf, k, **given)
 
 
 def main(path: str, k: int) -> None:
@@ -21,10 +32,9 @@ def main(path: str, k: int) -> None:
         data = dict(file)
     bags = Bags(data["starts"], data["words"], data["weights"])
     some = bags.take(np.arange(min(len(bags), 50)))
-    given = {name: value for name, value in _ARGUMENTS.items() if name in inspect.signature(pairs_of_bags).parameters}
-    pairs_of_bags(np.arange(len(some)), some, data["vectors"], np.inf, 5, **given)  # kernels are loaded
+    _found(some, data["vectors"], 5)  # kernels are loaded
     began, cpu = time.perf_counter(), time.process_time()
-    found = pairs_of_bags(np.arange(len(bags)), bags, data["vectors"], np.inf, k, **given)
+    found = _found(bags, data["vectors"], k)
     line = {
         "seconds": time.perf_counter() - began,
         "cpu": time.process_time() - cpu,

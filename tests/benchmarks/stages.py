@@ -26,7 +26,7 @@ from moverank.rerank.distance.cost_cache import CostCache
 from moverank.rerank.distance.ground_cost import vector_norms
 from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.quantised_cost import QuantisedCost
-from moverank.rerank.distance.query_bag import QueryBag, restricted
+from moverank.rerank.distance.query_bag import Comparison, QueryBag
 from moverank.rerank.distance.transport import solve_bags
 from moverank.rerank.encoders.centroid import centroids
 from tests.benchmarks.common import argument_parser, show, show_table, vectors
@@ -83,7 +83,8 @@ def tightness(query: QueryBag, bags: Bags, table: NDArray[np.float32], rows: NDA
 
     `table` (v, d) are the word vectors.
     """
-    own, some, words, norms = restricted(query, bags.take(rows), table)
+    compared = Comparison(query, bags.take(rows), table).restricted()
+    own, some, words, norms = compared.query, compared.bags.weighted(), compared.vectors, compared.norms
     every = np.arange(len(rows))
     problem = Problem.of(own, some, words, norms)
     quantised = QuantisedCost.of(own, words, norms, cascade.QUANTISED_BYTES)

@@ -16,7 +16,7 @@ from moverank import Collection, CollectionError, Document, LockedError, UsageEr
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.options import KeepOrder
 from moverank.indexer.search.deduplication import Deduplication, deduplicated
-from moverank.indexer.search.pairs import FoundPairs
+from moverank.indexer.search.pair_search import FoundPairs
 from moverank.rerank.ranking import StageCounts
 from tests.indexer.world import TABLE, WORDS, CollectionFactory, document
 

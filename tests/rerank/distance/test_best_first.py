@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.rerank.distance.best_first import best_first
+from moverank.rerank.distance.best_first import Wanted, best_first
 from moverank.rerank.errors import OutOfTime
 from moverank.rerank.runtime.deadline import stopping
 
@@ -20,7 +20,7 @@ def test_the_result_is_that_of_sorting_all_distances(seed: int, n: int, k: int, 
         computed.append(row)
         return float(distances[row])
 
-    (rows, found), count = best_first(np.arange(n), lower, distance, k, within)
+    (rows, found), count = best_first(np.arange(n), lower, distance, Wanted(k, within=within))
     order = np.argsort(distances, kind="stable")[:k]
     inside = int(np.count_nonzero(distances[order] <= within))
     assert found[:inside].tolist() == distances[order][:inside].tolist()
@@ -31,16 +31,16 @@ def test_the_result_is_that_of_sorting_all_distances(seed: int, n: int, k: int, 
 
 def test_only_rows_that_can_be_nearest_are_computed_and_ties_keep_their_order() -> None:
     distances, lower = [3.0, 1.0, 1.0, 9.0], np.array([0.5, 0.2, 0.3, 2.0])
-    (rows, found), count = best_first(np.arange(4), lower, lambda row: distances[row], 2, np.inf)
+    (rows, found), count = best_first(np.arange(4), lower, lambda row: distances[row], Wanted(2))
     assert (rows.tolist(), found.tolist(), count) == ([1, 2], [1.0, 1.0], 3)
 
 
 def test_a_stopped_search_has_k_distances() -> None:
     distances, lower = [3.0, 2.0, 1.0], np.zeros(3)
     with stopping(lambda: True):
-        (rows, _), count = best_first(np.arange(3), lower, lambda row: distances[row], 2, np.inf, partial=True)
+        (rows, _), count = best_first(np.arange(3), lower, lambda row: distances[row], Wanted(2, partial=True))
         with pytest.raises(OutOfTime):
-            best_first(np.arange(3), lower, lambda row: distances[row], 2, np.inf)
+            best_first(np.arange(3), lower, lambda row: distances[row], Wanted(2))
     assert (sorted(rows.tolist()), count) == ([0, 1], 2)
 
 
@@ -53,7 +53,7 @@ def test_a_search_without_time_for_a_problem_has_the_rows_before_if_there_are_an
         return 1.0
 
     if solved and partial:
-        assert best_first(np.arange(3), np.zeros(3), distance, 2, np.inf, partial=True)[0][0].tolist() == [0]
+        assert best_first(np.arange(3), np.zeros(3), distance, Wanted(2, partial=True))[0][0].tolist() == [0]
         return
     with pytest.raises(OutOfTime):
-        best_first(np.arange(3), np.zeros(3), distance, 2, np.inf, partial=partial)
+        best_first(np.arange(3), np.zeros(3), distance, Wanted(2, partial=partial))

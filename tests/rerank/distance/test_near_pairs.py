@@ -102,8 +102,8 @@ def test_no_pair_is_lost_where_rounding_differs(monkeypatch: pytest.MonkeyPatch)
     search = NearPairs(bags, vectors)
     limit, solve = Limit(search.smallest_distance_of(30), 30), nearest
 
-    def rounded_up(*arguments: Any) -> Nearest:
-        found = solve(*arguments)
+    def rounded_up(*arguments: Any, **named: Any) -> Nearest:
+        found = solve(*arguments, **named)
         return replace(found, distances=np.nextafter(found.distances, np.inf))
 
     monkeypatch.setattr(near_pairs, "nearest", rounded_up)

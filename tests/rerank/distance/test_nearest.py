@@ -76,7 +76,7 @@ def test_nearest_is_brute_force(distance: Distance, problem: Problem, k: int) ->
 def test_within_excludes_only_what_is_farther(distance: Distance, problem: Problem, k: int, part: float) -> None:
     expected = _brute_force(problem, distance)
     within = part * max(expected)
-    found = nearest(problem.query, problem.packed, problem.vectors, k, distance, within)
+    found = nearest(problem.query, problem.packed, problem.vectors, k, distance, within=within)
     inside = sum(value <= within - problem.rounding for value in expected)
     assert len(found.rows) <= min(k, len(problem.bags))
     _check_up_to_ties(found, expected, min(k, inside), problem.rounding)

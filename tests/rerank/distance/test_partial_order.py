@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance import cascade
+from moverank.rerank.distance.best_first import Places
 from moverank.rerank.distance.nearest import nearest
-from moverank.rerank.distance.partial_order import Places
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.distance.weighted_sum import WeightedSum
 from moverank.rerank.ranking import Nearest

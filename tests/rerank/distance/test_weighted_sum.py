@@ -14,7 +14,7 @@ from moverank.rerank.distance.mutual_proximity import KINDS, ProximityKind, mutu
 from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.distance.weighted_sum import Sides, WeightedSum, plain
-from moverank.rerank.ranking import DISTANCES, largest_error
+from moverank.rerank.ranking import DISTANCES, Distance, largest_error
 from moverank.rerank.runtime.deadline import stopping
 from tests import naive
 from tests.rerank.problems import Problem, check_counts, make_bag, make_vectors, problems
@@ -182,9 +182,9 @@ def test_wcd_is_no_part_of_a_sum() -> None:
 
 
 @pytest.mark.parametrize("distance", [name for name in DISTANCES if name != "wcd"])
-def test_a_sum_of_one_distance_is_that_distance(distance: str) -> None:
+def test_a_sum_of_one_distance_is_that_distance(distance: Distance) -> None:
     problem = _many_bags(6, "normal")
     one = nearest(problem.query, problem.packed, problem.vectors, 9, distance)
-    same = nearest(problem.query, problem.packed, problem.vectors, 9, total=plain(distance, 120))  # type: ignore[arg-type]
+    same = nearest(problem.query, problem.packed, problem.vectors, 9, total=plain(distance, 120))
     assert one.rows.tolist() == same.rows.tolist()
     np.testing.assert_array_equal(one.distances, same.distances)
