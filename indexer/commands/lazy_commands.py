@@ -19,15 +19,13 @@ MODULES = {
     "pairing": ("pairs", "dedupe"),
     "listing": ("list", "show", "export"),
     "upkeep": ("remove", "refit", "info", "check", "backup", "copy", "upgrade"),
-    "tuning": ("tune",),
     "demonstration": ("demo",),
     "help": ("help",),
-    "evaluating": ("evaluate",),
     "sharding": ("shards",),
     "watching": ("watch",),
     "proving": ("verify",),
 }
-"""The names of the commands in each module."""
+"""The names of the commands of the core in each module."""
 
 PANELS = {
     "Everyday": ("index", "threads", "search", "similar", "explain", "compare", "remove", "demo", "help"),
@@ -37,9 +35,6 @@ PANELS = {
     "Maintain": ("check", "backup", "copy", "upgrade", "refit", "dedupe", "shards"),
 }
 """The panels of the help, and the commands in each, in its order."""
-
-GROUPS = ("evaluate", "shards", "watch")
-"""The names of the groups of commands; each is the whole app of its module."""
 
 _VALUES = {"bool": "", "int": "N", "int range": "N", "float": "NUMBER", "float range": "NUMBER", "str": "TEXT"}
 """The placeholder for an option's value in the help, by Python's name of its type; switches have none."""
@@ -113,61 +108,62 @@ class Group(TyperGroup):
 
 
 class LazyCommands(UserDict[str, Any]):
-    """Click's commands by name, built on first use from the module of each, or from other packages' operations."""
+    """Click's commands by name, built on first use: those of the core, of plug-ins, and of other packages' operations.
+
+    The entry points of the last two are read only where they count.
+    """
 
     def __init__(self) -> None:
-        super().__init__(dict.fromkeys(_PANELS))
-        self._complete = False
+        super().__init__(dict.fromkeys(_HOMES))
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self.data:
-            self._add_others()
-        if self.data[name] is None:
-            self.data |= _built(_HOMES[name]) if name in _HOMES else _built_operation(name)
+        if self.data.get(name) is None:
+            self.data |= _built(name)
         return self.data[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self.data or name in set(self)
+        return name in self.data or name in _other_names()
 
     def __iter__(self) -> Iterator[str]:
-        self._add_others()
-        return super().__iter__()
+        names = {*self.data, *_other_names()}
+        return iter([*(name for name in _PANELS if name in names), *sorted(names - set(_PANELS))])
 
-    def _add_others(self) -> None:
-        """Add the names of other packages' operations, which are looked up only where they count."""
-        if not self._complete:
-            from moverank.rerank.entry_points import names
-
-            self._complete = True
-            self.data = dict.fromkeys(names("operation")) | self.data
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
-def _built(module: str) -> dict[str, Any]:
-    """Return the commands of a module."""
-    (first, *_) = MODULES[module]
-    app = import_module(f"moverank.indexer.commands.{module}").app
-    built = _commands(app, first if first in GROUPS else None)
-    for name, command in built.items():
-        command.rich_help_panel = _PANELS[name]
-    return built
+def _other_names() -> set[str]:
+    """Return the names of the commands that are not the core's."""
+    from moverank.rerank.entry_points import names
+
+    return {*names("command"), *names("operation")}
 
 
-def _built_operation(name: str) -> dict[str, Any]:
-    """Return the command of an operation of another package."""
-    from moverank.indexer.commands.operating import operation_app
-
-    built = _commands(operation_app(name), None)
-    built[name].rich_help_panel = "Other packages"
-    return built
-
-
-def _commands(app: typer.Typer, group: str | None) -> dict[str, Any]:
-    """Return the commands of an app, or the app itself as a `group`."""
+def _built(name: str) -> dict[str, Any]:
+    """Return the commands of the module that has the command `name`; KeyError if there is none."""
+    app = import_module(f"moverank.indexer.commands.{_HOMES[name]}").app if name in _HOMES else _other_app(name)
     parent = typer.Typer(rich_markup_mode="markdown")
     for each in app.registered_commands:
         each.cls = Command
-    parent.add_typer(app, name=group, cls=Group)
-    return dict(get_group(parent).commands)
+    is_command = name in {each.name or each.callback.__name__ for each in app.registered_commands}
+    parent.add_typer(app, name=None if is_command else name, cls=Group)
+    built = dict(get_group(parent).commands)
+    for each, command in built.items():
+        command.rich_help_panel = _PANELS.get(each, "Other packages")  # type: ignore[attr-defined]  # both classes have it
+    return built
+
+
+def _other_app(name: str) -> Any:
+    """Return the app of a plug-in's command, or of the operation of another package; KeyError if there is none."""
+    from moverank.rerank.entry_points import named_points
+
+    for point in named_points("command", name):
+        return point.load()
+    if not named_points("operation", name):
+        raise KeyError(name)
+    from moverank.indexer.commands.operating import operation_app
+
+    return operation_app(name)
 
 
 class LazyGroup(Group):

@@ -18,12 +18,12 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from moverank import Collection, Settings
 from moverank.indexer.documents import TITLE_WEIGHT
-from moverank.indexer.evaluation.corpus import corpus_of
-from moverank.indexer.evaluation.distances import RowCache
-from moverank.indexer.evaluation.experiments import evaluate_retrieval
-from moverank.indexer.evaluation.trial import Trial
-from moverank.indexer.evaluation.tuner import TriedRanking, Tuner
 from moverank.indexer.formatters.progress import Bars
+from moverank.indexer.plugins.laboratory.corpus import corpus_of
+from moverank.indexer.plugins.laboratory.distances import RowCache
+from moverank.indexer.plugins.laboratory.experiments import evaluate_retrieval
+from moverank.indexer.plugins.laboratory.trial import Trial
+from moverank.indexer.plugins.laboratory.tuner import TriedRanking, Tuner
 from moverank.indexer.ranking_spec import PAPER_GAMMA
 from moverank.indexer.reading import read_documents
 from moverank.indexer.reading.inputs.judgments import read_qrels

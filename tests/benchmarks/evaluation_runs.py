@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from moverank import Collection, Document, Rejection, Settings
-from moverank.indexer.evaluation.experiments import evaluate_bounds, evaluate_knn, evaluate_retrieval
-from moverank.indexer.evaluation.method import Table
 from moverank.indexer.formatters.progress import Bars
+from moverank.indexer.plugins.laboratory.experiments import evaluate_bounds, evaluate_knn, evaluate_retrieval
+from moverank.indexer.plugins.laboratory.method import Table
 from moverank.indexer.reading import read_documents, read_threads
 from tests.benchmarks.common import real, vectors
 

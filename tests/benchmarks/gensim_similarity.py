@@ -16,7 +16,7 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from gensim.similarities import WmdSimilarity as GensimSimilarity
 
-from moverank.rerank.adapters.gensim import WmdSimilarity
+from moverank.rerank.plugins.adapters.gensim import WmdSimilarity
 from tests.benchmarks.common import any_missed, argument_parser, show, show_table, verdict
 from tests.benchmarks.data_sets import draw_queries, read_split
 from tests.benchmarks.query_timer import QueryTimer

@@ -16,8 +16,8 @@ import ot
 from scipy.spatial.distance import cdist
 
 from moverank import Collection
-from moverank.indexer.evaluation.corpus import corpus_of
 from moverank.indexer.formatters.progress import Bars
+from moverank.indexer.plugins.laboratory.corpus import corpus_of
 from tests.benchmarks.common import argument_parser, show, verdict
 
 

@@ -103,7 +103,7 @@ def _rows(measured: dict[str, dict[str, float]], expected: dict[str, dict[str, f
 
 
 def _compare(work: Path) -> Iterable[list[object]]:
-    from moverank.rerank.adapters.pyterrier import MoverankReranker, MoverankRetriever
+    from moverank.rerank.plugins.adapters.pyterrier import MoverankReranker, MoverankRetriever
 
     path, ranked, whole_run = (work / name for name in ("cranfield", "bm25.trec", "reranked.trec"))
     with _collection(path) as collection:

@@ -22,7 +22,7 @@ from typing import Any
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from moverank.indexer.formatters.progress import Bars
-from moverank.indexer.formatters.tables import table_object
+from moverank.indexer.plugins.laboratory.tables import table_object
 from tests.benchmarks.common import ROOT, argument_parser, real, show
 from tests.benchmarks.experiments import EXPERIMENTS, Experiment
 

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
-from moverank.indexer.evaluation.experiments import evaluate_retrieval
+from moverank.indexer.plugins.laboratory.experiments import evaluate_retrieval
 from tests.benchmarks.common import argument_parser, real, show, show_table
 from tests.benchmarks.evaluation_runs import collection
 from tests.benchmarks.experiments import CENTROID, FISHER, LSI, PWMD, RANKED_BM25, SUMS, TRANSLATION

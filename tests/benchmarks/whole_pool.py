@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from moverank import Bags, Collection
-from moverank.indexer.evaluation.corpus import corpus_of
+from moverank.indexer.plugins.laboratory.corpus import corpus_of
 from moverank.indexer.reading.inputs.judgments import read_qrels
 from moverank.indexer.reranking.texts import Texts
 from moverank.rerank.evaluation.measures import DEFAULT_MEASURES, Judgments, evaluate_measures, join_run

@@ -2,15 +2,21 @@
 
 import ast
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+PLUG_INS = entry_points(group="moverank.commands")
 COMMANDS = "moverank.indexer.commands"
-MODULES = [ROOT / "cli.py", *sorted((ROOT / "indexer" / "commands").glob("*.py"))]
+MODULES = [
+    ROOT / "cli.py",
+    *sorted((ROOT / "indexer" / "commands").glob("*.py")),
+    *(ROOT.joinpath(*point.module.split(".")[1:]).with_suffix(".py") for point in PLUG_INS),
+]
 STATE = {"sqlalchemy", "alembic", "faiss", "ot", "numba", "numpy", "scipy", "gensim", "filelock"}
-LIGHT = (COMMANDS, "moverank.indexer.option", "moverank.indexer.options")
+LIGHT = (COMMANDS, "moverank.indexer.option", "moverank.indexer.options", *(point.module for point in PLUG_INS))
 LAZY = "update.py"  # the body of `index` and `threads`, imported inside them
 
 

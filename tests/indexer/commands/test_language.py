@@ -20,7 +20,7 @@ from moverank import (
 )
 from moverank.indexer.files.location import display_name
 from moverank.indexer.maintenance.check import check_collection
-from moverank.rerank.adapters.ranker import count_texts
+from moverank.rerank.plugins.adapters.ranker import count_texts
 from tests.indexer.commands.program import Call
 
 TEXTS = {"haus": "Die Häuser und der Hund.", "katze": "Eine Katze ist die Katze."}

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from moverank import Collection, Document, Explanation, SearchOptions, Settings
 from moverank.indexer.documents import NamedSource, Origin, Rejection
 from moverank.indexer.errors import CollectionError, PruneRefused, RecordError, SettingsError, UnknownKey, UsageError
-from moverank.indexer.evaluation.experiments import evaluate_retrieval
-from moverank.indexer.evaluation.retrieval import RunFiles
 from moverank.indexer.maintenance.backup import copy_collection
 from moverank.indexer.maintenance.check import check_collection
+from moverank.indexer.plugins.laboratory.experiments import evaluate_retrieval
+from moverank.indexer.plugins.laboratory.retrieval import RunFiles
 from moverank.indexer.search import percentiles
 from moverank.indexer.search.view import View
 from moverank.indexer.shards.cluster import Cluster

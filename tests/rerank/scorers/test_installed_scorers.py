@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from moverank import Collection, UsageError
-from moverank.indexer.evaluation.experiments import evaluate_knn, evaluate_retrieval
+from moverank.indexer.plugins.laboratory.experiments import evaluate_knn, evaluate_retrieval
 from moverank.indexer.ranking_spec import parse_ranking
 from moverank.rerank.errors import ScorerError
 from moverank.rerank.scorers import choose_scorer, is_scorer, scorer_class

@@ -1,0 +1,1 @@
+"""What `rerank` does without: each folder adds something; `rerank` imports none of them."""
