@@ -14,6 +14,7 @@ IndexerError
     ├── NoCollection   there is none at the place
     ├── LockedError    another process is writing to the collection
     ├── ConnectionLost the connection to the database was lost
+    ├── PartLost       a part of the collection cannot be reached
     ├── NoPermission   the user of the database, or of the files, may not do this
     ├── DamagedFile    a file differs from what was written
     └── UnknownKey     no document has the given key, or no watch the given name
@@ -86,6 +87,10 @@ class LockedError(CollectionError):
 
 class ConnectionLost(CollectionError):  # noqa: N818 - named after what happened
     """The connection to the database was lost: what was not committed was not changed."""
+
+
+class PartLost(CollectionError):  # noqa: N818 - likewise
+    """A part of the collection, such as a shard, cannot be reached now; the next call may find it again."""
 
 
 class NoPermission(CollectionError):  # noqa: N818 - named after what is missing

@@ -1,4 +1,4 @@
-"""Opens the collection that `-i` names, which may be in shards.
+"""Opens the collection that `-i` names, which may be in another store, such as shards.
 
 If few statements on a SQLite file suffice, SQLAlchemy and numpy are not used: their imports take longer.
 """
@@ -12,35 +12,26 @@ if TYPE_CHECKING:
     from moverank.indexer.collection import Collection
     from moverank.indexer.contents.contents import Contents
     from moverank.indexer.options import Where
-    from moverank.indexer.shards.cluster import Cluster
 
-Opened: TypeAlias = "Collection | Cluster"
-"""An open collection, in one place or in shards."""
+Opened: TypeAlias = "Collection | Any"
+"""An open collection, or one of another store, which has the same methods as far as it can."""
 
 
-def open_index(index: Path, *, wait: float = 0.0) -> Opened:
+def open_index(index: Path, *, wait: float = 0.0) -> "Opened":
     """Open a collection; `wait`: seconds that changes wait for other writers. Raises CollectionError."""
-    from moverank.indexer.files.location import is_cluster
-
-    if is_cluster(index):
-        from moverank.indexer.shards.cluster import Cluster
-
-        return Cluster.open(index, wait=wait)
     from moverank.indexer.collection import Collection
+    from moverank.indexer.stores import other_store
 
-    return Collection.open(index, wait=wait)
+    opened: Opened = (other_store(index) or Collection).open(index, wait=wait)
+    return opened
 
 
 def places_of(index: Path) -> tuple[str, ...]:
-    """Return the place of a collection, or those of its shards; CollectionError if the shards cannot be read."""
-    from moverank.indexer.files.location import is_cluster
+    """Return the place of a collection, or those of its parts; CollectionError if these cannot be read."""
+    from moverank.indexer.stores import other_store
 
-    if not is_cluster(index):
-        return (str(index),)
-    from moverank.indexer.shards.cluster_file import ClusterFile
-
-    described = ClusterFile.read(index)
-    return tuple(described.place_of(shard) for shard in described.shards)
+    kind = other_store(index)
+    return kind.places(index) if kind else (str(index),)
 
 
 @contextmanager

@@ -26,15 +26,15 @@ SHIPPED = (
     "*.py",
     "indexer/demo/*.jsonl",
     "indexer/manual/*.md",
-    "indexer/server/deploy/Dockerfile",
-    "indexer/server/deploy/compose.yaml",
-    "indexer/server/deploy/moverank.service",
-    "indexer/server/pages/static/*",
-    "indexer/server/pages/templates/*.html",
+    "indexer/plugins/serving/deploy/Dockerfile",
+    "indexer/plugins/serving/deploy/compose.yaml",
+    "indexer/plugins/serving/deploy/moverank.service",
+    "indexer/plugins/serving/pages/static/*",
+    "indexer/plugins/serving/pages/templates/*.html",
     "migrations/*.mako",
     "rerank/words/stop_words/*.txt",
 )
-SECRETS = ("indexer/server/deploy/tokens", "indexer/server/deploy/.env")
+SECRETS = ("indexer/plugins/serving/deploy/tokens", "indexer/plugins/serving/deploy/.env")
 """Files of those who follow the manual's page `deploy` in a checkout, which no wheel must hold."""
 FOREIGN_MODULE = "raise ImportError('a module of the user was imported instead')\n"
 

@@ -13,7 +13,6 @@ from typer.main import get_group
 MODULES = {
     "indexing": ("index", "threads"),
     "searching": ("search", "similar", "explain"),
-    "serving": ("serve",),
     "reranking": ("rerank",),
     "comparing": ("compare",),
     "pairing": ("pairs", "dedupe"),
@@ -21,7 +20,6 @@ MODULES = {
     "upkeep": ("remove", "refit", "info", "check", "backup", "copy", "upgrade"),
     "demonstration": ("demo",),
     "help": ("help",),
-    "sharding": ("shards",),
     "watching": ("watch",),
     "proving": ("verify",),
 }

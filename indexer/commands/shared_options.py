@@ -62,10 +62,10 @@ def opened(index: Path, server: str | None) -> "Iterator[Operated]":
     """Open a collection, or a server's collection of the same name."""
     if server:
         from moverank.indexer.files.location import collection_name
-        from moverank.indexer.server.client import RemoteCollection
+        from moverank.indexer.stores import STORES
 
         name = None if index == DEFAULT_INDEX else collection_name(index)
-        yield RemoteCollection(server, name, os.environ.get("MOVERANK_TOKEN"))
+        yield STORES.of("server")(server, name, os.environ.get("MOVERANK_TOKEN"))
         return
     from moverank.indexer.opening import open_index
 

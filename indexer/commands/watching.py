@@ -175,10 +175,10 @@ def _opened(index: Path, wait: float = 0.0) -> "Iterator[Collection]":
     """Open a collection that is in one place; UsageError for shards."""
     from moverank.indexer.collection import Collection
     from moverank.indexer.errors import UsageError
-    from moverank.indexer.files.location import is_cluster
+    from moverank.indexer.stores import other_store
     from moverank.indexer.watching.watches import NO_WATCHES
 
-    if is_cluster(index):
+    if other_store(index):
         raise UsageError(NO_WATCHES)
     with Collection.open(index, wait=wait) as collection:
         yield collection

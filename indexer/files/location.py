@@ -98,6 +98,12 @@ def is_url(name: str) -> bool:
     return bool(_URL.match(name))
 
 
+def is_in_one_place(place: str | Path) -> bool:
+    """Return whether a place is surely a directory, or a schema of a database, and no other store's."""
+    path = Path(place)
+    return is_url(str(place)) or path.suffix in ("", ".index") or path.is_dir()
+
+
 def is_cluster(index: str | Path) -> bool:
     """Return whether a collection is named by a file that describes shards, such as `cluster.toml`."""
     return str(index).endswith(".toml") and not is_url(str(index))

@@ -20,8 +20,8 @@ import json
 import numpy as np
 
 from moverank import Document, Part, Settings
-from moverank.indexer.shards.cluster import Cluster
-from moverank.indexer.shards.cluster_file import ClusterFile, new_shards
+from moverank.indexer.plugins.shards.cluster import Cluster
+from moverank.indexer.plugins.shards.cluster_file import ClusterFile, new_shards
 from tests.benchmarks.common import argument_parser, show, show_table, vectors
 from tests.benchmarks.data_sets import draw_queries, read_split
 from tests.benchmarks.growth import GIB, QUERIES, Measured, measure

@@ -26,7 +26,7 @@ from moverank.indexer.maintenance.upgrade import upgrade
 from tests.benchmarks.common import any_missed, argument_parser, show, show_table, verdict
 from tests.benchmarks.small_collection import QUERIES, documents
 from tests.engines.postgres_server import postgres_server
-from tests.indexer.server.running import RunningServer
+from tests.indexer.plugins.serving.running import RunningServer
 from tests.indexer.store.next_schema import NEXT, add_next_schema
 from tests.indexer.world import CollectionFactory
 

@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
-from tests.indexer.server.running import RunningServer
+from tests.indexer.plugins.serving.running import RunningServer
 
 CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--no-first-run")

@@ -33,7 +33,7 @@ from urllib.parse import quote, urlencode
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from tests.benchmarks.common import argument_parser, gzip_records, real, show, show_table, vectors
-from tests.indexer.server.running import RunningServer, descendants
+from tests.indexer.plugins.serving.running import RunningServer, descendants
 
 MEMORY, WAIT = 1024, 1.0
 """Targets: MiB above the idle server, and seconds that another client waits."""

@@ -21,8 +21,8 @@ from pathlib import Path
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from tests.benchmarks.common import argument_parser, show, show_table
-from tests.indexer.server.conftest import make_collection
-from tests.indexer.server.running import RunningServer
+from tests.indexer.plugins.serving.conftest import make_collection
+from tests.indexer.plugins.serving.running import RunningServer
 
 LIMIT = 40
 """Seconds that an answer may take at most: the server's limit, and what a busy machine adds."""

@@ -29,7 +29,7 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 from moverank import Collection
 from moverank.indexer.reading.record_lines import document_of_record
 from tests.benchmarks.common import argument_parser, gzip_records, real, show, show_table, vectors
-from tests.indexer.server.running import RunningServer, descendants
+from tests.indexer.plugins.serving.running import RunningServer, descendants
 
 NAME, CHECKED = "news", 30
 

@@ -26,9 +26,9 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 import numpy as np
 
 from moverank import Collection, Document, SearchOptions, Settings
-from moverank.indexer.shards import cluster_searcher
-from moverank.indexer.shards.cluster import Cluster
-from moverank.indexer.shards.cluster_file import ClusterFile, new_shards
+from moverank.indexer.plugins.shards import cluster_searcher
+from moverank.indexer.plugins.shards.cluster import Cluster
+from moverank.indexer.plugins.shards.cluster_file import ClusterFile, new_shards
 from moverank.rerank.ranking import Ranking
 from moverank.rerank.words.tokenizer import Tokenizer
 from tests.benchmarks.common import any_missed, argument_parser, show, show_table, vectors, verdict

@@ -8,7 +8,7 @@ import pytest
 
 from tests.contracts.example_files import Runner, write_files
 from tests.indexer.commands.program import program
-from tests.indexer.shards.local_shards import LocalShards
+from tests.indexer.plugins.shards.local_shards import LocalShards
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +24,7 @@ def runner(
     example_files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Runner:
     """Runs command lines in a copy of the directory of the examples."""
-    monkeypatch.setattr("moverank.indexer.shards.cluster.RayShards", LocalShards)  # no extra, no processes
+    monkeypatch.setattr("moverank.indexer.plugins.shards.cluster.RayShards", LocalShards)  # no extra, no processes
     monkeypatch.setattr("moverank.indexer.indexing.training.FEW_TEXTS", 2)  # the examples have few texts
     place = tmp_path / "examples"
     shutil.copytree(example_files, place)

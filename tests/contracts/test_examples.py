@@ -93,7 +93,7 @@ def _run(name: str, example: Example, runner: Runner, names: dict[str, Any]) -> 
         exec(code, names)  # noqa: S102 - that is the test
     else:
         language, file = example.info.split()
-        if language == "shell":  # lines for a running server: see tests/indexer/server/test_manual.py
+        if language == "shell":  # lines for a running server: see tests/indexer/plugins/serving/test_manual.py
             return
         assert language in ("json", "md", "python", "toml")
         (runner.place / file).parent.mkdir(exist_ok=True)

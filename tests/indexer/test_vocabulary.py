@@ -25,12 +25,12 @@ from moverank.indexer.errors import RecordError
 from moverank.indexer.indexing import first_texts
 from moverank.indexer.maintenance.backup import copy_collection
 from moverank.indexer.maintenance.check import check_collection
+from moverank.indexer.plugins.shards.cluster import Cluster
+from moverank.indexer.plugins.shards.cluster_file import ClusterFile, new_shards
 from moverank.indexer.settings import check_settings
-from moverank.indexer.shards.cluster import Cluster
-from moverank.indexer.shards.cluster_file import ClusterFile, new_shards
 from moverank.rerank.errors import OptionError
 from moverank.rerank.words.segmentation import frequent_parts
-from tests.indexer.shards.conftest import keep_local
+from tests.indexer.plugins.shards.conftest import keep_local
 
 WORDS = ["แมว", "หมา", "บ้าน", "รถไฟ", "สถานี", "กาแฟ", "หนังสือ", "โรงเรียน"]
 """Thai for cat, dog, house, train, station, coffee, book, school."""

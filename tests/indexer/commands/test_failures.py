@@ -230,7 +230,7 @@ def test_a_server_without_its_extra_names_the_line_that_installs_it(
     call: Call, collection: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    monkeypatch.delitem(sys.modules, "moverank.indexer.server.run_server", raising=False)
+    monkeypatch.delitem(sys.modules, "moverank.indexer.plugins.serving.run_server", raising=False)
     answer = call("serve", "-i", collection)
     assert answer.code == 2
     assert re.search(r"`serve` needs the package \w+: python -m pip install 'moverank\[server\]'", answer.sentence)

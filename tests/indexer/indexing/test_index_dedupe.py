@@ -17,7 +17,7 @@ from moverank import Changes, Collection, CollectionError, Document, PruneRefuse
 from moverank.indexer.indexing import sync
 from moverank.indexer.indexing.uncompared import UNCOMPARED
 from moverank.indexer.maintenance.check import check_collection
-from moverank.indexer.shards.cluster import Cluster
+from moverank.indexer.plugins.shards.cluster import Cluster
 from tests.indexer.world import TABLE, WORDS, CollectionFactory, MakeCollection, document
 
 WITHIN = 0.7

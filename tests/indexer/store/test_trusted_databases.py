@@ -15,7 +15,7 @@ import pytest
 from moverank import Collection
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.location import CACHE, TRUSTED, URL_FILE, collection_directory
-from moverank.indexer.shards.cluster_file import ClusterFile
+from moverank.indexer.plugins.shards.cluster_file import ClusterFile
 from tests.indexer.commands.program import GOOD, Call, program
 
 pytest.importorskip("psycopg", reason="needs the extra `postgres`")

@@ -1,0 +1,205 @@
+"""The bodies of requests, validated: texts, records, and the options of searches and of operations."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import MISSING
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic_core import PydanticSerializationError, to_json
+
+from moverank.indexer.arguments import SHARE
+from moverank.indexer.documents import Document
+from moverank.indexer.filters.where import alternatives, checked_size
+from moverank.indexer.option import DeclaredOption, options_of
+from moverank.indexer.options import SearchOptions
+from moverank.indexer.plugins.serving.limits import Limits
+from moverank.indexer.plugins.serving.problems import HttpProblem
+from moverank.indexer.plugins.serving.workers import Task
+from moverank.indexer.queries import QueryText, Scores, SomeTexts
+from moverank.indexer.reranking.texts import document_of_text
+from moverank.rerank.answer import members
+
+TextOrRecord = str | dict[str, Any]
+"""A text, or a record with the fields that `index` and `threads` read."""
+
+_Item = TypeVar("_Item")
+Listed = Annotated[list[_Item], Field(fail_fast=True)]
+"""A list of which only the first wrong item is reported: reports of a million would take gigabytes."""
+
+FilterBody = Listed[str] | dict[str, Any]
+_DEPTH, _VALUES = 100, 100_000
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Share = Annotated[str, Field(pattern=SHARE)]
+Vector = Listed[float] | None
+
+
+class Body(BaseModel):
+    """A JSON object without unknown fields."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_whole_characters(cls, value: Any) -> Any:
+        """Raise ValueError for a lone surrogate, which no answer could repeat."""
+        check_characters(value)
+        return value
+
+
+_JSON_TYPES: dict[str, Any] = {
+    "where": FilterBody | None,
+    "max_distance": Annotated[Finite, Field(ge=0)] | Share | None,
+    "highlight": bool,
+}
+"""The types in JSON of options that are not of such a type in Python."""
+
+_TEXT_TYPES: dict[Any, Any] = {
+    QueryText: TextOrRecord,
+    QueryText | None: TextOrRecord | None,
+    SomeTexts: Listed[TextOrRecord],
+    Iterable[float] | None: Vector,
+    Scores | None: Listed[Finite | None] | None,
+    Iterable[str]: Listed[str],
+    Sequence[str]: Listed[str],
+}
+"""The types in JSON by those in Python."""
+
+
+def model_of(name: str, options: Iterable[DeclaredOption], text: str | None = None) -> Any:
+    """Return options as the fields of a request, which `text` describes."""
+    made = dict[str, Any]()
+    for one in options:
+        if one.option.http:
+            option, limits = one.option, dict[str, Any]()
+            if one.name not in _JSON_TYPES:
+                limits |= {"allow_inf_nan": False} if float in members(one.type) else {}
+                limits |= {} if option.least is None else {"ge": option.least}
+                limits |= {} if option.above is None else {"gt": option.above}
+            described = f"{option.help[:-1]}; null: {option.missing}." if option.missing else option.help
+            default = {} if one.default is MISSING else {"default": one.default}
+            kind = _JSON_TYPES.get(one.name, _TEXT_TYPES.get(one.type, one.type))
+            made[one.key] = (kind, Field(**default, description=described, **limits))
+    return create_model(name, __base__=Body, __doc__=text, **made)
+
+
+_OPTIONS = options_of(SearchOptions)
+BUDGET = _OPTIONS["budget"]
+"""The time limit of a request in seconds."""
+
+_Searched: Any = model_of("SearchParameters", _OPTIONS.values())
+
+
+class SearchParameters(_Searched):  # type: ignore[misc]  # made of the options
+    """The options of a search, as on the command line."""
+
+    def resolved(self, limits: Limits, task: Task, queries: int = 1) -> SearchOptions:
+        """Return the options of one search of `queries` queries; the `task` ends it, by the budget of the request.
+
+        Raises as `check_options`.
+        """
+        values = {name: getattr(self, one.key) for name, one in _OPTIONS.items() if one.option.http}
+        check_options(values, limits)
+        values |= {"budget": None, "stop": task.over, "most_characters": limits.answer // queries}
+        return SearchOptions(**values)
+
+
+def check_options(values: Mapping[str, Any], limits: Limits) -> None:
+    """Raise HttpProblem 422 for options of a search beyond a limit.
+
+    Also for a budget with percentiles, which would be lost when it is used up.
+    """
+    for name in ("k", "depth"):
+        value, most = values.get(name), getattr(limits, name)
+        if value is not None and value > most:
+            raise HttpProblem(422, f"{name} must be at most {most} here, not {value}")
+    if values.get("where") is not None:
+        checked_size(alternatives(values["where"]), limits.conditions, limits.values)
+    if values.get("budget") is not None and (values.get("percentile") or isinstance(values.get("max_distance"), str)):
+        raise HttpProblem(422, "percentiles go without budget: a sample of documents is compared after the search")
+
+
+class SearchBody(SearchParameters):
+    """A search for a text or a record, `query`, perhaps with a vector, or for several, `queries`."""
+
+    query: TextOrRecord | None = None
+    """A text, or a record with a title and a text, or a thread."""
+    queries: Listed[TextOrRecord] | None = None
+    """Several queries, instead of `query`."""
+    vector: Vector = None
+    """The vector of the query, where the first stage is `given`."""
+
+
+class SearchUrl(SearchParameters):
+    """A search for a text, `q`, by the parameters of a URL."""
+
+    q: str
+    """The text to search for."""
+    where: Listed[str] | None = None
+    """A condition such as `year>=2019`; repeatable, all must hold."""
+
+
+class WatchBody(Body):
+    """A watch: documents that are added or changed later, within a distance of a query, yield events."""
+
+    query: TextOrRecord
+    """A text, or a record with a title and a text, or a thread."""
+    within: Finite = Field(ge=0)
+    """The largest distance of an event."""
+    rank: str | None = None
+    """The distance, such as `wmd` or `pwmd:gamma=0.5`; null: WMD with the collection's gamma and weights."""
+    gamma: Finite | None = Field(default=None, ge=0)
+    """How much less the later posts of a thread count; null: as in the collection."""
+    where: FilterBody | None = None
+    """The filter: a list of conditions such as `year>=2019`, all of which must hold, or values by field."""
+
+
+def as_query(text: TextOrRecord | Document, limits: Limits, name: str = "the query") -> Document:
+    """Return a text or record as a document; HttpProblem 413 if it is too long, UsageError if it is invalid."""
+    check_depth(text, name)
+    return check_length(document_of_text(text, name), limits, name)
+
+
+def check_depth(value: Any, name: str) -> None:
+    """Raise HttpProblem 422 for lists and objects that are nested so deeply that they cannot be sent back as JSON.
+
+    Raise HttpProblem 413 for too many values, such as comments: each takes more time and memory than a word.
+    """
+    level, count = [value], 0
+    for _ in range(_DEPTH):
+        if not level:
+            return
+        count += len(level)
+        if count > _VALUES:
+            raise HttpProblem(413, f"{name} has more than {_VALUES:,} values: that is no text")
+        nested = [one for one in level if isinstance(one, list | dict)]
+        level = [child for one in nested for child in (one.values() if isinstance(one, dict) else one)]
+    raise HttpProblem(422, f"{name} is nested too deeply: at most {_DEPTH} lists and objects may contain each other")
+
+
+def check_length(document: Document, limits: Limits, name: str = "the query") -> Document:
+    """Return a document; HttpProblem 413 for one that is too long."""
+    length = len(document.title) + sum(len(part.text) for part in document.parts)
+    if length > limits.characters:
+        raise HttpProblem(413, f"{name} has {length:,} characters: at most {limits.characters:,} are allowed here")
+    return document
+
+
+def check_characters(value: Any) -> None:
+    """Raise ValueError if a string in a JSON value has a lone surrogate, as half of an emoji."""
+    with suppress(PydanticSerializationError):  # of such a string, or of a value that is nested deeply
+        to_json(value)  # several times as fast as the loop below, which blocks all other requests
+        return
+    values = [value]
+    while values:  # not recursive: values may be as deep as the parser allows
+        one = values.pop()
+        if isinstance(one, dict):
+            values += [*one, *one.values()]
+        elif isinstance(one, list):
+            values += one
+        elif isinstance(one, str) and not one.isascii():
+            try:
+                one.encode()
+            except UnicodeEncodeError as error:
+                half = ascii(one[error.start])[1:-1]
+                raise ValueError(f"a string holds {half}, half of a surrogate pair: take it out") from error

@@ -1,0 +1,96 @@
+"""The command `serve`."""
+
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from moverank.indexer.commands.option_records import with_records
+from moverank.indexer.commands.shared_options import DEFAULT_INDEX
+from moverank.indexer.options import ServeOptions
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog="Examples: `moverank serve -i forum`  `moverank serve -i help=desk.index -i docs.index --port 9000`  "
+    "`moverank serve -i forum --host 0.0.0.0 --token-file token.txt`"
+)
+@with_records
+def serve(
+    context: typer.Context,
+    *,
+    index: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-i",
+            "--index",
+            metavar="[NAME=]DIR|URL",
+            help="A collection; repeatable. [default: $MOVERANK_INDEX or ./moverank.index]",
+            show_default=False,
+        ),
+    ] = None,
+    options: ServeOptions,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Serve the collections of `moverank demo`, in ./moverank-demo.")
+    ] = False,
+) -> None:
+    """Serve collections over HTTP: reranking for other engines, search as JSON, and pages."""
+    from moverank.indexer.errors import UsageError
+
+    typed = [*(_demo(context) if demo else []), *(index or [])]
+    places = _named_places(typed or [os.environ.get("MOVERANK_INDEX") or str(DEFAULT_INDEX)])
+    try:
+        from moverank.indexer.plugins.serving.limits import Limits
+        from moverank.indexer.plugins.serving.run_server import run_server
+    except ModuleNotFoundError as error:
+        raise UsageError(f"`serve` needs the package {error.name}: python -m pip install 'moverank[server]'") from error
+    limits = Limits(rankings=tuple(map(_ranking, options.allow_rank or ())))
+    run_server(places, options, limits, lambda url: logging.getLogger("moverank").info("serving at %s", url))
+
+
+def _ranking(typed: str) -> str:
+    """Return a ranking as it is written; UsageError for an invalid one."""
+    from moverank.indexer.errors import UsageError
+    from moverank.indexer.ranking_spec import parse_ranking
+
+    try:
+        return str(parse_ranking(typed))
+    except UsageError as error:
+        raise UsageError(f"--allow-rank {typed}: {error}") from error
+
+
+def _named_places(typed: Sequence[str]) -> dict[str, Path]:
+    """Return directories by name, by default the directory's own; UsageError if a name is used twice."""
+    from moverank.indexer.errors import UsageError
+    from moverank.indexer.files.location import collection_directory, collection_name, is_url
+
+    places: dict[str, Path] = {}
+    for text in typed:
+        name, equals, path = text.partition("=")
+        named = equals and not is_url(text)  # a URL may contain equals signs
+        place = path if named else text
+        directory = collection_directory(place)
+        own = name if named else collection_name(directory)
+        if not own or "/" in own:
+            raise UsageError(f"{text!r}: the name of a collection must not be empty or have a slash")
+        if own in places:
+            raise UsageError(f"two collections are called {own!r}: name one of them, as in -i NAME={directory}")
+        places[own] = directory
+    return places
+
+
+def _demo(context: typer.Context) -> list[str]:
+    """Index the texts of the demo, unless they are indexed already, and return its collections as `NAME=DIR`."""
+    from moverank.indexer.demo.steps import indexing, prepare
+
+    directory, program = Path("moverank-demo"), context.find_root()
+    prepare(directory)
+    places = []
+    for arguments, name, place in indexing(directory):
+        program.command.main(arguments, program.info_name, standalone_mode=False)
+        places.append(f"{name}={place}")
+    return places

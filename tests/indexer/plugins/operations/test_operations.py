@@ -1,0 +1,140 @@
+"""An operation of an installed package: its command, its endpoint with OpenAPI, and its call are made of its record."""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+pytest.importorskip("fastapi", reason="the extra `server` is not installed")
+pytest.importorskip("uvicorn", reason="the extra `server` is not installed")
+
+from moverank import Collection, Document, UnknownKey
+from moverank.cli import app
+from moverank.indexer.errors import PlugInError
+from moverank.indexer.operations.known import other_operation
+from moverank.indexer.plugins.serving.client import RemoteCollection
+from moverank.indexer.plugins.shards.cluster import Cluster
+from moverank.rerank.errors import NoKnownWords
+from tests.indexer.plugins.operations.shout import Shout, Shouted
+from tests.indexer.plugins.serving.pages_world import PagesServer, pages_server
+from tests.indexer.plugins.shards.conftest import created, keep_local
+from tests.indexer.world import CollectionFactory, document
+from tests.rerank.encoders.packages import write_installed
+
+
+@dataclass(frozen=True)
+class Faces:
+    collection: Collection
+    shards: Cluster
+    remote: RemoteCollection
+    remote_shards: RemoteCollection
+    server: PagesServer
+
+
+@pytest.fixture(scope="module")
+def faces(factory: CollectionFactory, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faces]:
+    directory = tmp_path_factory.mktemp("installed")
+    with ExitStack() as opened:
+        patch = opened.enter_context(pytest.MonkeyPatch.context())
+        keep_local(patch)
+        write_installed(
+            directory, "moverank_shout", {"shout": "tests.indexer.plugins.operations.shout:Shout"}, "operations"
+        )
+        patch.syspath_prepend(directory)
+        collection, shards = opened.enter_context(factory.empty()), opened.enter_context(created(factory))
+        for each in (collection, shards):
+            each.index([Document("k", "Dog", document("k", "ant bee cat").parts), document("l", "ant cat")])
+        places = {"one": collection.path, "shards": shards.path}
+        server = opened.enter_context(pages_server(places))
+        remote, remote_shards = (RemoteCollection(server.url, name, None) for name in places)
+        yield Faces(collection, shards, remote, remote_shards, server)
+
+
+def test_every_face_runs_it(faces: Faces) -> None:
+    operation = Shout(text="ant", more=[Document("", "", document("", "bee").parts)], keys=("k",), signs=2)
+    expected = Shouted(("ANT!!", "BEE!!"), ("DOG",))
+    for each in (faces.collection, faces.shards, faces.remote, faces.remote_shards):
+        assert each.run(operation) == expected
+        assert each.run(Shout(text="ant")) == Shouted(("ANT!",))
+        with pytest.raises(UnknownKey, match="'gone'"):
+            each.run(Shout(text="ant", keys=("gone",)))
+        with pytest.raises(NoKnownWords, match=r"as quiet as 0\.5"):
+            each.run(Shout(text="ant", quiet=0.5))
+
+
+def test_its_endpoint_has_its_options(faces: Faces) -> None:
+    shout = "/collections/one/shout"
+    assert faces.server.api(shout, {"text": {"text": "ant"}, "signs": 3})["texts"] == ["ANT!!!"]
+    sentences = {
+        "signs: must be at least 1": {"text": "ant", "signs": 0},
+        "hush: must be above 0": {"text": "ant", "hush": 0},
+        "text: is missing": {},
+        "quiet is no field of this request": {"text": "ant", "quiet": 1},
+        "at most 1000 texts are allowed": {"text": "ant", "more": ["a"] * 999, "keys": ["k"] * 2},
+    }
+    for sentence, body in sentences.items():
+        assert sentence in faces.server.api(shout, body)["detail"], body
+
+
+def test_its_openapi_is_made_of_its_docstrings(faces: Faces) -> None:
+    described = json.loads(faces.server.get("/openapi.json").text)
+    operation = described["paths"]["/collections/{name}/shout"]["post"]
+    schemas = described["components"]["schemas"]
+    body, answer = schemas["ShoutBody"], schemas["ShoutedObject"]
+    assert operation["description"] == body["description"] == "Repeat texts, and titles of documents, in capitals."
+    assert body["required"] == ["text"]
+    assert body["properties"]["hush"]["description"] == "How quiet it is; null: not at all."
+    assert body["properties"]["signs"]["minimum"] == body["properties"]["signs"]["default"] == 1
+    assert answer["description"] == "Texts in capitals."
+    assert answer["properties"]["documents"]["description"] == (
+        "The titles of stored documents; left out without keys."
+    )
+    assert answer["required"] == ["texts"]
+
+
+def test_it_is_no_other_argument() -> None:
+    with pytest.raises(TypeError, match="loud"):
+        Shout(text="ant", loud=True)  # type: ignore[call-arg]
+
+
+def _run(*arguments: object) -> str:
+    """Return what the program prints; the app is built anew, with the commands of installed packages."""
+    answer = CliRunner().invoke(app, [*map(str, arguments)])
+    assert answer.exit_code == 0, answer.output
+    return answer.output
+
+
+def test_its_command_is_made_of_its_record(faces: Faces) -> None:
+    assert "Repeat texts, and titles of documents, in capitals." in _run("--help")
+    shown = " ".join(_run("shout", "--help").split())
+    for each in ("TEXT", "--signs", "How many signs follow each text.", "1<=x<=5", "--more", "--keys", "--quiet"):
+        assert each in shown, each
+    assert "not at all" in shown
+    given = ("shout", "ant", "--more", "bee", "--keys", "k", "--signs", 2)
+    for place in ("-i", faces.collection.path), ("-i", faces.shards.path), ("--server", faces.server.url):
+        assert json.loads(_run(*given, *place, "--json")) == {"texts": ["ANT!!", "BEE!!"], "documents": ["DOG"]}
+        assert _run(*given, *place) == "texts:\n  ANT!!\n  BEE!!\ndocuments:\n  DOG\n"
+    failed = CliRunner().invoke(app, ["shout", "ant", "--quiet", "0.5", "-i", str(faces.collection.path)])
+    assert isinstance(failed.exception, NoKnownWords)
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ("tests.indexer.plugins.operations.shout:Shouted", "no class with the method run"),
+        ("tests.indexer.plugins.operations.shout:Missing", "cannot be loaded"),
+        ("moverank.indexer.operations.search:Similar", "has another name, 'similar'"),
+    ],
+)
+def test_an_unusable_one_names_its_package(
+    value: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(write_installed(tmp_path, "broken", {"bark": value}, "operations"))
+    with pytest.raises(PlugInError, match=sentence):
+        other_operation("bark")
+    assert "Unusable: the operation 'bark' of the package broken 1.0" in " ".join(_run("--help").split())
+    assert isinstance(CliRunner().invoke(app, ["bark"]).exception, PlugInError)
