@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from moverank.indexer.errors import QueryVectorError
+from moverank.indexer.errors import QueryVectorError, UsageError
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Choice, check_options
 from moverank.rerank.words.embedding import unit_rows
@@ -48,6 +48,18 @@ def numbers_fault(vector: NDArray[np.float32]) -> str | None:
     return None
 
 
+def as_vector(vector: ArrayLike, name: str, error: type[UsageError] = UsageError) -> NDArray[np.float32]:
+    """Return a vector (d,), in which a number may be infinite; `error` for anything else, `name` names it there."""
+    try:
+        with np.errstate(over="ignore"):
+            found = np.asarray(vector, np.float32)
+    except (TypeError, ValueError) as reason:
+        raise error(f"{name} must be a list of numbers: {reason}") from reason
+    if found.ndim != 1:
+        raise error(f"{name} must be a list of numbers, not an array of shape {found.shape}")
+    return found
+
+
 def vector_bytes(vector: Iterable[float]) -> bytes:
     """Return the stored form of a vector."""
     numbers = array("f", vector)  # NumPy takes three times as long for a tuple
@@ -84,13 +96,7 @@ class Space(NamedTuple):
 
     def of_query(self, vector: ArrayLike) -> NDArray[np.float32]:
         """Return the vector (dim,) of a query in the compared form; QueryVectorError names its fault."""
-        try:
-            with np.errstate(over="ignore"):  # infinity is reported below
-                found = np.asarray(vector, np.float32)
-        except (TypeError, ValueError) as error:
-            raise QueryVectorError(f"the query's vector must be a list of numbers: {error}") from error
-        if found.ndim != 1:
-            raise QueryVectorError(f"the query's vector must be a list of numbers, not an array of shape {found.shape}")
+        found = as_vector(vector, "the query's vector", QueryVectorError)
         fault = numbers_fault(found)
         if fault:
             raise QueryVectorError(f"the query's vector {fault}")

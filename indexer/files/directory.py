@@ -19,15 +19,12 @@ _TEMPORARY = (
     f".{VECTORS}[.-]*",
     ".snapshot-*",
     ".normalisers.*",
-    ".stems-*",
     f".{CACHED}*",
     ".sample-*",
     ".pairs-*",
-    ".stage_*",
     "removed-snapshot-*",
-    "new-snapshot-*",
 )
-"""Names that killed writers leave: of `atomic_write`, and of snapshots being removed (once `new-snapshot-*`)."""
+"""Names that killed writers leave: of `atomic_write`, and of snapshots being removed."""
 
 
 _OWN = {DATABASE, VECTORS, "normalisers", "evaluation", URL_FILE}
@@ -35,12 +32,9 @@ _OWN_PREFIXES = (
     f"{VECTORS}-",
     "snapshot-",
     "removed-snapshot-",
-    "new-snapshot-",
-    "stems-",
     CACHED,
     "sample-",
     "pairs-",
-    "stage_",
 )
 
 

@@ -1,6 +1,6 @@
 """Determines settings of a collection by its first texts: its language, and the words of scripts without spaces."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
@@ -63,7 +63,7 @@ def with_vocabulary(settings: Settings, records: Records) -> tuple[Settings, Rec
 
 def with_stored_vocabulary(settings: Settings, reader: Reader) -> Settings:
     """Return the settings with a vocabulary of the first stored texts if they lack one, and there are any."""
-    texts = _stored_texts(reader, _MOST_TEXTS) if settings.lacks_vocabulary else []
+    texts = _beginnings(map("\n".join, reader.all_texts()), _MOST_TEXTS) if settings.lacks_vocabulary else []
     return _with_vocabulary(settings, texts) if texts else settings
 
 
@@ -75,22 +75,23 @@ def _with_vocabulary(settings: Settings, texts: Iterable[str]) -> Settings:
 
 def _first_texts(records: Records, most: int) -> tuple[list[str], Records]:
     """Return the texts of at most the first `most` documents, with about `_CHARACTERS`, and all records."""
-    rest, first, texts, left = iter(records), list[Document | Rejection](), list[str](), _CHARACTERS
-    for record in rest:
-        first.append(record)
-        if isinstance(record, Document):
-            texts.append("\n".join(title_and_texts(record))[:left])
-            left -= len(texts[-1])
-        if len(texts) == most or not left:
-            break
-    return texts, chain(first, rest)
+    rest, first = iter(records), list[Document | Rejection]()
+
+    def documents() -> Iterator[str]:
+        for record in rest:
+            first.append(record)
+            if isinstance(record, Document):
+                yield "\n".join(title_and_texts(record))
+
+    return _beginnings(documents(), most), chain(first, rest)
 
 
-def _stored_texts(reader: Reader, most: int) -> list[str]:
-    texts, left = list[str](), _CHARACTERS
-    for own in islice(reader.all_texts(), most):
-        texts.append("\n".join(own)[:left])
-        left -= len(texts[-1])
+def _beginnings(texts: Iterable[str], most: int) -> list[str]:
+    """Return at most the first `most` texts, cut at about `_CHARACTERS` in all."""
+    found, left = list[str](), _CHARACTERS
+    for text in islice(texts, most):
+        found.append(text[:left])
+        left -= len(found[-1])
         if not left:
             break
-    return texts
+    return found

@@ -146,7 +146,7 @@ def read_threads(
 def _document_form(record: Record, _: Notice) -> Build | None:
     """Return the reader of a record that `export` wrote, or None; BadRecord for a record that only `threads` reads."""
     refuse_topic(record)
-    return stored_document if "parts" in record and is_stored_record(record) else None
+    return stored_document if is_stored_record(record) else None
 
 
 def _thread_form(record: Record, notice: Notice) -> Build | None:
@@ -155,7 +155,7 @@ def _thread_form(record: Record, notice: Notice) -> Build | None:
         if missing := missing_posts(record):
             notice(missing)
         return topic_of
-    return stored_document if "parts" in record and is_stored_record(record) else None
+    return stored_document if is_stored_record(record) else None
 
 
 def _deleted(fields: Fields, record: Record) -> int:

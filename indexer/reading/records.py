@@ -6,7 +6,7 @@ A record that cannot become a document is a `BadRecord`, which says why.
 import json
 import logging
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -225,13 +225,17 @@ def vector_of(record: Record, name: str | None = VECTOR_FIELD) -> tuple[float, .
 
 def metadata_of(record: Record, used: Collection[str | None]) -> dict[str, Value]:
     """Return the fields, perhaps nested, that are not in `used`, without empty values (null, "", {}) and posts."""
-    metadata: Any = {
-        name: value
+    return storable_metadata(
+        (name, value)
         for name, value in record.items()
         if name not in used and (value if type(value) is str else value not in (None, "", {}) and not _are_posts(value))
-    }
-    fault = metadata_fault(metadata)
-    if fault:
+    )
+
+
+def storable_metadata(fields: Iterable[tuple[str, object]]) -> dict[str, Value]:
+    """Return metadata; BadRecord if they cannot be stored as JSON."""
+    metadata: Any = dict(fields)
+    if fault := metadata_fault(metadata):
         raise BadRecord(fault)
     found: dict[str, Value] = metadata
     return found

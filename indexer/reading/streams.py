@@ -140,11 +140,7 @@ class Stream:
     def texts(self) -> Iterator[str | BadRecord]:
         """Yield each line as text with its line end, or as a `BadRecord` if it is not text."""
         for line in self.lines():
-            try:
-                text: str | BadRecord = decode_line(line, NAME_ENCODING)
-            except BadRecord as bad:
-                text = bad
-            yield text
+            yield decode_line(line, NAME_ENCODING)
 
 
 def _without_mark(read: Callable[[int], bytes]) -> "io.BufferedReader[_FullReads]":
@@ -154,14 +150,14 @@ def _without_mark(read: Callable[[int], bytes]) -> "io.BufferedReader[_FullReads
     return data
 
 
-def decode_line(line: bytes | None, remedy: str = CONVERT) -> str:
-    """Decode a line of `Stream.lines`; raises `BadRecord`, with a `remedy`, if it is too long or not UTF-8."""
+def decode_line(line: bytes | None, remedy: str = CONVERT) -> str | BadRecord:
+    """Decode a line of `Stream.lines`; a `BadRecord`, with a `remedy`, if it is too long or not UTF-8."""
     if line is None:
-        raise BadRecord(f"the line is longer than {LIMIT:,} bytes: split it")
+        return BadRecord(f"the line is longer than {LIMIT:,} bytes: split it")
     try:
         return line.decode()
     except UnicodeDecodeError as error:
-        raise BadRecord(f"byte {error.start + 1} of the line is not UTF-8: {remedy}") from error
+        return BadRecord(f"byte {error.start + 1} of the line is not UTF-8: {remedy}")
 
 
 def decode(data: bytes) -> str:

@@ -9,11 +9,11 @@ from html import unescape
 from html.parser import HTMLParser
 from typing import Literal
 
-from moverank.indexer.documents import Metadata
+from moverank.indexer.documents import Document, Metadata
 from moverank.indexer.reading.charsets import REPLACED, declared_by_page, decode_declared
 from moverank.indexer.reading.formats.dates import date_of_text
-from moverank.indexer.reading.formats.text import text_document
-from moverank.indexer.reading.records import BadRecord, ReadResult, one_line
+from moverank.indexer.reading.formats.text import text_document, whole_document
+from moverank.indexer.reading.records import ReadResult, one_line
 from moverank.indexer.reading.streams import Stream, decode
 
 Markup = Literal["keep", "strip"]
@@ -265,14 +265,12 @@ def read_html(stream: Stream) -> Iterator[ReadResult]:
 
     `<meta>` fields with an author or an ISO date become the metadata `author` and `date`.
     """
-    key = stream.source.key
-    try:
+
+    def document(key: str) -> Document:
         page = parse_html(_decoded(stream))
-        metadata = _metadata(page.meta)
-        yield 0, text_document(key, page.text, title=page.title, metadata=metadata)
-    except BadRecord as bad:
-        bad.key = key
-        yield 0, bad
+        return text_document(key, page.text, title=page.title, metadata=_metadata(page.meta))
+
+    return whole_document(stream, document)
 
 
 def _metadata(meta: dict[str, str]) -> Metadata:

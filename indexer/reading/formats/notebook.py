@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from moverank.indexer.documents import Metadata
+from moverank.indexer.documents import Document, Metadata
 from moverank.indexer.reading.formats.json_lines import CANNOT_BE_STORED, DECODER, storage_fault
-from moverank.indexer.reading.formats.text import text_document, without_heading_mark
+from moverank.indexer.reading.formats.text import text_document, whole_document, without_heading_mark
 from moverank.indexer.reading.records import BadRecord, ReadResult
 from moverank.indexer.reading.streams import Stream, decode
 
@@ -18,22 +18,14 @@ def read_notebook(stream: Stream) -> Iterator[ReadResult]:
 
     Its title is the title of its metadata, or else the first line. The language becomes the metadata `language`.
     """
-    key = stream.source.key
-    try:
+
+    def document(key: str) -> Document:
         notebook = _parsed(decode(stream.whole()))
-        cells = [cell for cell in map(_text_of, _cells(notebook)) if cell.strip()]
-        yield (
-            0,
-            text_document(
-                key,
-                without_heading_mark("\n\n".join(cells)),
-                title=_string(notebook, "metadata", "title"),
-                metadata=_metadata(notebook),
-            ),
-        )
-    except BadRecord as bad:
-        bad.key = key
-        yield 0, bad
+        text = without_heading_mark("\n\n".join(cell for cell in map(_text_of, _cells(notebook)) if cell.strip()))
+        title = _string(notebook, "metadata", "title")
+        return text_document(key, text, title=title, metadata=_metadata(notebook))
+
+    return whole_document(stream, document)
 
 
 def _parsed(text: str) -> Any:

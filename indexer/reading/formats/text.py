@@ -17,6 +17,7 @@ from moverank.indexer.reading.records import (
     TITLE_FIELDS,
     BadRecord,
     ReadResult,
+    attached_key,
     choose_field,
     first_line,
     label_of,
@@ -121,14 +122,22 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float) else None
 
 
+def whole_document(stream: Stream, make: Callable[[str], Document]) -> Iterator[ReadResult]:
+    """Yield the document that `make` makes of the whole file for its key, which is the path."""
+    try:
+        with attached_key(stream.source.key):
+            yield 0, make(stream.source.key)
+    except BadRecord as bad:
+        yield 0, bad
+
+
 def read_text(stream: Stream) -> Iterator[ReadResult]:
     """Read the whole file as one document; its key is its path, its title its first line; see `first_line`."""
-    try:
-        text = decode(stream.whole()).replace("\r\n", "\n")
-        yield 0, text_document(stream.source.key, text)
-    except BadRecord as bad:
-        bad.key = stream.source.key
-        yield 0, bad
+    return whole_document(stream, lambda key: text_document(key, _text(stream)))
+
+
+def _text(stream: Stream) -> str:
+    return decode(stream.whole()).replace("\r\n", "\n")
 
 
 def read_lines(stream: Stream) -> Iterator[ReadResult]:
@@ -177,13 +186,7 @@ def read_markdown(stream: Stream) -> Iterator[ReadResult]:
 
     The front matter gives its title, label and metadata; without a title there, the title is the first line.
     """
-    key = stream.source.key
-    try:
-        text = decode(stream.whole()).replace("\r\n", "\n")
-        yield 0, _document(key, *split_front_matter(text))
-    except BadRecord as bad:
-        bad.key = key
-        yield 0, bad
+    return whole_document(stream, lambda key: _document(key, *split_front_matter(_text(stream))))
 
 
 def without_heading_mark(text: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from moverank.indexer.documents import Document, Part, metadata_fault
+from moverank.indexer.documents import Document, Part
 from moverank.indexer.reading.records import (
     FLAG,
     KEY_FIELDS,
@@ -28,6 +28,7 @@ from moverank.indexer.reading.records import (
     metadata_of,
     one_line,
     parts_of,
+    storable_metadata,
     string_of,
     vector_of,
 )
@@ -205,16 +206,9 @@ def stored_document(record: Record, default_key: str) -> Document:
         title = string_of(record, "title" if "title" in record else None)
         label = checked(TEXT, record.get("label"), "the label")
         counts = checked(FLAG, record.get("title_counts", True), "'title_counts'", required=True)
-        parts, metadata = _parts(record["parts"]), _metadata(record, key_field)
+        parts, own = _parts(record["parts"]), checked(OBJECT, record.get("metadata"), "'metadata'") or {}
+        metadata = storable_metadata(own.items()) | metadata_of(record, {*_FIELDS, key_field})
         return Document(key, title, parts, label, metadata, counts, vector_of(record))
-
-
-def _metadata(record: Record, key_field: str | None) -> dict[str, Any]:
-    own = checked(OBJECT, record.get("metadata"), "'metadata'") or {}
-    fault = metadata_fault(own)
-    if fault:
-        raise BadRecord(fault)
-    return {**own, **metadata_of(record, {*_FIELDS, key_field})}
 
 
 def _parts(value: object) -> tuple[Part, ...]:

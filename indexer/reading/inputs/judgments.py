@@ -7,13 +7,10 @@ import re
 from collections.abc import Iterator
 
 from moverank.indexer.errors import ReadError
-from moverank.indexer.files.gzip_limit import DAMAGED
-from moverank.indexer.reading.finding.files import Source
 from moverank.indexer.reading.formats.stackexchange import read_rows
 from moverank.indexer.reading.inputs.candidate_lists import CandidateList, parsed_number
-from moverank.indexer.reading.inputs.numbered_lines import numbered_lines
+from moverank.indexer.reading.inputs.numbered_lines import numbered_lines, opened
 from moverank.indexer.reading.records import BadRecord
-from moverank.indexer.reading.streams import open_source
 
 _QRELS_COLUMNS, _RUN_COLUMNS, _FILM_COLUMNS = 4, 6, 24  # columns of a line of qrels, of a TREC run, of u.item
 _BEIR_HEADER = ["query-id", "corpus-id", "score"]
@@ -142,8 +139,7 @@ def read_pairs(path: str) -> Grades:
     Keys are separated by a tab or, in a line without tabs, by white space. Raises ReadError, which names the line.
     """
     grades: Grades = {}
-    for number, line in numbered_lines(path):
-        keys = [key.strip() for key in line.split("\t")] if "\t" in line else line.split()
+    for number, keys in _columns(path):
         if len(keys) != 2 or not all(keys) or keys[0] == keys[1]:
             raise ReadError(f"{path}:{number}: a pair needs the form `key<TAB>other key`")
         _add(grades, keys[0], keys[1], 1)
@@ -158,18 +154,13 @@ def read_post_links(path: str) -> Grades:
     Raises ReadError for a file that cannot be read, and for one without links.
     """
     grades: Grades = {}
-    try:
-        with open_source(Source(path, path)) as stream:
-            for line, row in read_rows(stream, "postlinks"):
-                if isinstance(row, BadRecord):
-                    raise ReadError(f"{path}:{line}: {row.reason}")
-                kind, post, related = (row.get(name, "") for name in ("LinkTypeId", "PostId", "RelatedPostId"))
-                if kind in _GRADES and post and related and post != related:
-                    _add(grades, post, related, _GRADES[kind])
-    except DAMAGED as error:
-        raise ReadError(f"{path}: the gzip data are damaged or cut short: {error}") from error
-    except OSError as error:
-        raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from error
+    with opened(path) as stream:
+        for line, row in read_rows(stream, "postlinks"):
+            if isinstance(row, BadRecord):
+                raise ReadError(f"{path}:{line}: {row.reason}")
+            kind, post, related = (row.get(name, "") for name in ("LinkTypeId", "PostId", "RelatedPostId"))
+            if kind in _GRADES and post and related and post != related:
+                _add(grades, post, related, _GRADES[kind])
     if not grades:
         raise ReadError(f"{path}: holds no link between two questions")
     return grades

@@ -1,12 +1,13 @@
 """Files with one entry per line (queries, judgments, labels): a bad line rejects the whole file, or only itself."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from moverank.indexer.errors import ReadError
 from moverank.indexer.files.gzip_limit import DAMAGED, GzipBomb
 from moverank.indexer.reading.finding.files import Source
 from moverank.indexer.reading.records import BadRecord
-from moverank.indexer.reading.streams import decode_line, open_source
+from moverank.indexer.reading.streams import Stream, decode_line, open_source
 
 
 def numbered_lines(path: str, *, latin1_columns: int | None = None) -> Iterator[tuple[int, str]]:
@@ -24,17 +25,24 @@ def numbered_lines(path: str, *, latin1_columns: int | None = None) -> Iterator[
 
 def lines_and_bad_ones(path: str, *, latin1_columns: int | None = None) -> Iterator[tuple[int, str | BadRecord]]:
     """Yield lines as `numbered_lines` does, but for a bad line its fault."""
+    with opened(path) as stream:
+        for line in stream.lines():
+            if line is not None and latin1_columns == line.count(b"|") + 1:
+                text: str | BadRecord = line.decode("latin-1")
+            else:
+                text = decode_line(line)
+            if isinstance(text, BadRecord):
+                yield stream.line, text
+            elif text.strip():
+                yield stream.line, text.strip("\r\n")
+
+
+@contextmanager
+def opened(path: str) -> Iterator[Stream]:
+    """Open a file, gzipped or not, or standard input, `-`; ReadError names it if it cannot be read."""
     try:
         with open_source(Source(path, path)) as stream:
-            for line in stream.lines():
-                if line is not None and latin1_columns == line.count(b"|") + 1:
-                    text: str | BadRecord = line.decode("latin-1")
-                else:
-                    text = _decoded(line)
-                if isinstance(text, BadRecord):
-                    yield stream.line, text
-                elif text.strip():
-                    yield stream.line, text.strip("\r\n")
+            yield stream
     except GzipBomb as error:
         raise ReadError(f"{path}: {error}") from error
     except DAMAGED as error:
@@ -43,10 +51,3 @@ def lines_and_bad_ones(path: str, *, latin1_columns: int | None = None) -> Itera
         raise
     except OSError as error:
         raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from error
-
-
-def _decoded(line: bytes | None) -> str | BadRecord:
-    try:
-        return decode_line(line)
-    except BadRecord as bad:
-        return bad

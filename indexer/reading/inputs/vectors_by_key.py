@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.documents import Document, Rejection
 from moverank.indexer.errors import ReadError, UsageError
+from moverank.indexer.given_vectors import as_vector
 from moverank.indexer.reading.inputs.numbered_lines import numbered_lines
 
 
@@ -89,7 +90,7 @@ class VectorsByKey:
             key = _own_key(record) if isinstance(record, Document) else None
             if isinstance(record, Document) and key is not None and key in self._vectors:
                 self._used.add(key)
-                yield replace(record, vector=_numbers(key, self._vectors[key]))
+                yield replace(record, vector=as_vector(self._vectors[key], f"the vector of document {key!r}").tolist())
             else:
                 yield record
 
@@ -123,18 +124,6 @@ class _Rows(Mapping[str, Any]):
 def _own_key(document: Document) -> str:
     """Return the key of a document without the prefix of its source."""
     return document.key.removeprefix(document.origin.source.prefixed("")) if document.origin else document.key
-
-
-def _numbers(key: str, vector: Any) -> list[float]:
-    try:
-        with np.errstate(over="ignore"):  # infinity is reported with the document
-            found = np.asarray(vector, np.float32)
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"the vector of document {key!r} must be a list of numbers: {error}") from error
-    if found.ndim != 1:
-        raise UsageError(f"the vector of document {key!r} must be a list of numbers, not of shape {found.shape}")
-    numbers: list[float] = found.tolist()
-    return numbers
 
 
 def _repeated(keys: Sequence[str]) -> str:

@@ -503,7 +503,7 @@ def test_collections_are_no_texts(call: Call, tmp_path: Path, monkeypatch: pytes
     for path in (".", "*", "**/*", str(tmp_path), "./"):
         answer = call("index", path, "--json")
         assert (answer.err, changes(answer)) == ("", {"unchanged": 1})
-    for name in ("pairs-1f", "sample-tfidf-0.75", "stems-english"):
+    for name in ("pairs-1f", "sample-tfidf-0.75", "cached-stems-english"):
         write(f"moverank.index/{name}", TEXTS[0])
     inside = call("index", "moverank.index")
     assert (inside.code, inside.sentence) == (1, "moverank.index: there is no file in this directory")

@@ -50,7 +50,7 @@ def test_what_killed_writers_leave_is_removed(tmp_path: Path) -> None:
         ".vectors.1a2b",
         ".vectors-0123abcd.1a2b",
         ".snapshot-3.1a2b",
-        "new-snapshot-x",
+        "removed-snapshot-2",
         "snapshot-2",
         "vectors",
     ):

@@ -97,9 +97,9 @@ def test_the_lock_is_released_even_if_its_owner_cannot_be_recorded(tmp_path: Pat
 
 
 def test_temporary_files_of_killed_writers_are_removed(tmp_path: Path) -> None:
-    (tmp_path / "new-snapshot-1").mkdir()
+    (tmp_path / "removed-snapshot-1").mkdir()
     with locked(tmp_path):
-        assert not (tmp_path / "new-snapshot-1").exists()
+        assert not (tmp_path / "removed-snapshot-1").exists()
 
 
 @pytest.mark.parametrize("name", [LOCK, LOCK_OWNER])
