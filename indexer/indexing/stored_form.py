@@ -11,7 +11,6 @@ from moverank.indexer.documents import (
     Document,
     Metadata,
     Part,
-    Value,
     content_fault,
     filter_value,
     flattened,
@@ -57,33 +56,15 @@ def stored_parts(document: Document, digests: Sequence[bytes]) -> tuple[StoredPa
 
 
 def document_digest(document: Document, digests: Sequence[bytes], salt: bytes) -> bytes:
-    """Return a digest of the content of `document`; `digests` are `part_digests`; see `content_digest`."""
-    ranks, vector = (
-        [part.rank for part in document.parts],
-        b"" if document.vector is None else vector_bytes(document.vector),
-    )
-    own = document.title, document.label, dict(document.metadata), ranks, digests, vector, salt
-    return content_digest(*own, title_counts=document.title_counts)
+    """Return a digest of the content of `document`; `digests` are `part_digests`.
 
-
-def content_digest(
-    title: str,
-    label: str | None,
-    metadata: dict[str, Value],
-    ranks: list[int],
-    digests: Sequence[bytes],
-    vector: bytes,
-    salt: bytes,
-    *,
-    title_counts: bool,
-) -> bytes:
-    """Return a digest of a document: of its stored values, and of `ranks` and text `digests` of its parts.
-
-    `salt` identifies the settings that determine its words; `vector` is empty if it has none.
+    `salt` identifies the settings that determine its words.
     """
-    content: list[object] = [title, label, metadata, ranks]
-    if not title_counts and title.strip():
+    ranks, vector = [part.rank for part in document.parts], document.vector
+    content: list[object] = [document.title, document.label, dict(document.metadata), ranks]
+    if not document.title_counts and document.title.strip():
         content.append(False)
+    vector = b"" if vector is None else vector_bytes(vector)
     return blake2b(b"".join((salt, _encode(content).encode(), *digests, vector)), digest_size=16).digest()
 
 

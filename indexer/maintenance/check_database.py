@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.indexing.stored_form import (
-    content_digest,
+    document_digest,
     field_values,
     part_digests,
     restored_document,
@@ -18,7 +18,7 @@ from moverank.indexer.indexing.stored_form import (
 )
 from moverank.indexer.indexing.word_counts import sorted_pairs
 from moverank.indexer.maintenance.report import Report
-from moverank.indexer.store import AuditedBlock, Auditor, PartRow, StoredDocument
+from moverank.indexer.store import AuditedBlock, Auditor
 from moverank.rerank.bags.bag import TITLE
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.vocabulary import UNKNOWN
@@ -91,26 +91,16 @@ def _check_contents(block: AuditedBlock, salt: bytes, dim: int, report: Report) 
         if document.id in block.vectors and len(vector) != 4 * dim:
             faults.append("has a vector of another dimension than other documents")
         digests = text_digests(part.text for part in parts)
+        own = [digest for part, digest in zip(parts, digests, strict=True) if part.rank != TITLE]
         readable = bool(document.digest) and isinstance(document.metadata, dict)
-        if not readable or document.digest != _digest(document, parts, digests, vector, salt):
+        whole = document._replace(parts=parts, vector=vector)
+        if not readable or document.digest != document_digest(restored_document(whole), own, salt):
             faults.append("has a text, title, metadata or vector that is not what was indexed")
         if digests != [part.digest for part in parts]:
             faults.append("has a part that is not what was indexed")
         for fault in faults:
             report.add(fault, document.key)
             report.documents.append(document.id)
-
-
-def _digest(
-    document: StoredDocument, parts: Sequence[PartRow], digests: Sequence[bytes], vector: bytes, salt: bytes
-) -> bytes:
-    """Return the digest that a document must have; `digests` are the digests of the texts of its `parts`."""
-    own = [(part.rank, digest) for part, digest in zip(parts, digests, strict=True) if part.rank != TITLE]
-    ranks, texts = [rank for rank, _ in own], [digest for _, digest in own]
-    titled, usable = len(own) < len(parts), vector[: len(vector) // 4 * 4]
-    return content_digest(
-        document.title, document.label, document.metadata, ranks, texts, usable, salt, title_counts=titled
-    )
 
 
 def _check_fields(block: AuditedBlock, report: Report) -> None:

@@ -15,7 +15,7 @@ from moverank.indexer.vectors.formats.gensim_pickle import chunks_of
 from moverank.indexer.vectors.formats.word2vec import VectorTable, word_label
 from moverank.indexer.vectors.open_vectors import open_vectors
 from moverank.indexer.vectors.vectors_writer import vectors_directory, write_manifest, write_vectors
-from moverank.indexer.vectors.word2vec_training import check_training_options
+from moverank.indexer.vectors.word2vec_training import checked_options
 from moverank.rerank.encoders.lsi import truncated_svd
 from moverank.rerank.words.embedding import Embedding, row_lengths, unit_rows
 
@@ -27,11 +27,9 @@ def train_lsi(
     documents: Callable[[], Iterable[Mapping[str, int]]],
     directory: Path,
     *,
-    dim: int = 100,
-    min_count: int = 1,
-    seed: int = 1,
     normalize: bool = True,
     progress: Progress = silent,
+    **options: float,
 ) -> Embedding:
     """Decompose the term-document matrix of a corpus, write the words' vectors to `directory`, and open them.
 
@@ -46,16 +44,15 @@ def train_lsi(
     `normalize` scales vectors to unit length; `progress` is called after each document is counted, and before and after
     the decomposition.
     """
-    options: dict[str, int | float] = {"dim": dim, "min_count": min_count, "seed": seed}
-    check_training_options("lsi", options)
+    chosen = checked_options("lsi", options)
     with vectors_directory(directory) as temporary:
-        words, matrix = _matrix(documents, min_count, progress)
+        words, matrix = _matrix(documents, chosen["min_count"], progress)
         progress("Training vectors", 0, None, "words")
-        vectors, values = truncated_svd(matrix.T, dim, seed)
-        rows = _with_own(vectors * values, matrix, seed)
+        vectors, values = truncated_svd(matrix.T, chosen["dim"], chosen["seed"])
+        rows = _with_own(vectors * values, matrix, chosen["seed"])
         table = VectorTable("trained", rows.shape[1], len(words), word_label, chunks_of(words, rows))
         sizes = write_vectors(temporary, table, "the training", normalize=normalize)
-        write_manifest(temporary, {**sizes, "source": "lsi", "training": {"method": "lsi", **options}})
+        write_manifest(temporary, {**sizes, "source": "lsi", "training": {"method": "lsi", **chosen}})
         progress("Training vectors", len(words), len(words), "words")
     return open_vectors(directory)
 

@@ -23,6 +23,7 @@ TrainingMethod = Literal["skip-gram", "cbow", "lsi"]
 @dataclass(frozen=True, slots=True)
 class _Number:
     kind: type[int] | type[float]
+    default: float | None
     low: float
     high: float = math.inf
 
@@ -31,13 +32,14 @@ class _Number:
         return f"{kind} of {self.low} or more" + (f", at most {self.high:.10g}" if self.high < math.inf else "")
 
 
-_LSI = {"dim": _Number(int, 1, 10_000), "min_count": _Number(int, 1), "seed": _Number(int, 0, 2**32 - 1)}
+_LSI = {"dim": _Number(int, 100, 1, 10_000), "min_count": _Number(int, 1, 1), "seed": _Number(int, 1, 0, 2**32 - 1)}
 _WORD2VEC = {
     **_LSI,
-    "window": _Number(int, 1, 10_000),
-    "negative": _Number(int, 1, 1_000),
-    "subsample": _Number(float, 0, 1),
-    "epochs": _Number(int, 1),
+    "min_count": _Number(int, 2, 1),
+    "window": _Number(int, 5, 1, 10_000),
+    "negative": _Number(int, 5, 1, 1_000),
+    "subsample": _Number(float, 1e-3, 0, 1),
+    "epochs": _Number(int, None, 1),
 }
 _OPTIONS = {"skip-gram": _WORD2VEC, "cbow": _WORD2VEC, "lsi": _LSI}
 
@@ -58,17 +60,18 @@ def training_options(method: str, pairs: Sequence[str]) -> dict[str, int | float
             options[key] = number.kind(text)
         except ValueError:
             raise UsageError(f"{pair!r}: {key} must be {number}") from None
-    check_training_options(method, options)
+    checked_options(method, options)
     return options
 
 
-def check_training_options(method: str, options: Mapping[str, int | float]) -> None:
-    """Raise UsageError for an unknown method or a value out of its range."""
+def checked_options(method: str, options: Mapping[str, float]) -> dict[str, Any]:
+    """Return all options of training, by default as in `_OPTIONS`; UsageError for a value out of its range."""
     known = _known_options(method)
     for key, value in options.items():
         number = known[key]
         if not number.low <= value <= number.high:
             raise UsageError(f"{key}={value}: {key} must be {number}")
+    return {name: number.default for name, number in known.items()} | dict(options)
 
 
 def _known_options(method: str) -> Mapping[str, _Number]:
@@ -88,15 +91,9 @@ def train_vectors(
     directory: Path,
     *,
     method: Literal["skip-gram", "cbow"] = "skip-gram",
-    dim: int = 100,
-    window: int = 5,
-    negative: int = 5,
-    subsample: float = 1e-3,
-    min_count: int = 2,
-    epochs: int | None = None,
-    seed: int = 1,
     normalize: bool = True,
     progress: Progress = silent,
+    **options: float,
 ) -> Embedding:
     """Train vectors by word2vec with negative sampling (Mikolov et al. 2013), write them to `directory`, and open them.
 
@@ -104,27 +101,23 @@ def train_vectors(
     an option out of its range.
 
     `sentences` is called once for each pass over the corpus; `directory` is created or replaced. `method` is the model,
-    `dim` the dimension, `window` the largest distance between a word and a word of its context, `negative` the number
-    of noise words for each word, `subsample` the threshold for subsampling frequent words (0: none). Words that occur
-    fewer than `min_count` times get no vector. `epochs` None: enough for ten million training words, from 5 to 20.
-    `normalize` scales vectors to unit length; `progress` is called after each epoch.
+    `normalize` scales vectors to unit length; `progress` is called after each epoch. Of the `options`, `dim` is the
+    dimension, `window` the largest distance between a word and a word of its context, `negative` the number of noise
+    words for each word, `subsample` the threshold for subsampling frequent words (0: none). Words that occur fewer than
+    `min_count` times get no vector. Without `epochs`: enough for ten million training words, from 5 to 20.
     """
-    options: dict[str, int | float] = {"dim": dim, "window": window, "negative": negative, "subsample": subsample}
-    options |= {"min_count": min_count, "seed": seed}
-    check_training_options(method, options if epochs is None else {**options, "epochs": epochs})
+    chosen = checked_options(method, options)
     with vectors_directory(directory) as temporary, without_gensim_log:
-        vectors, epochs = _train(_Sentences(sentences), method, options, epochs, progress)
+        vectors, epochs = _train(_Sentences(sentences), method, chosen, progress)
         chunks = chunks_of(vectors.index_to_key, vectors.vectors)
-        table = VectorTable("trained", dim, len(vectors), word_label, chunks)
+        table = VectorTable("trained", chosen["dim"], len(vectors), word_label, chunks)
         sizes = write_vectors(temporary, table, "the training", normalize=normalize)
-        training = {"method": method, **options, "epochs": epochs}
+        training = {"method": method, **chosen, "epochs": epochs}
         write_manifest(temporary, {**sizes, "source": "train", "training": training})
     return open_vectors(directory)
 
 
-def _train(
-    sentences: "_Sentences", method: str, options: dict[str, int | float], epochs: int | None, progress: Progress
-) -> tuple[Any, int]:
+def _train(sentences: "_Sentences", method: str, options: dict[str, Any], progress: Progress) -> tuple[Any, int]:
     """Return gensim's vectors and the number of epochs."""
     with gensim_imports(f"{method} training", 'train by "lsi", or name a file of word vectors'):
         from gensim.models import Word2Vec
@@ -141,7 +134,7 @@ def _train(
             "vectors cannot be trained on it; index more text, or name a file of word vectors"
         )
     total = model.corpus_total_words
-    epochs = epochs or min(max(-(-_TRAINING_WORDS // total), 5), 20)
+    epochs = options["epochs"] or min(max(-(-_TRAINING_WORDS // total), 5), 20)
     progress("Training vectors", 0, epochs, "epochs")
     model.train(sentences, total_words=total, epochs=epochs, callbacks=[_callback(epochs, progress)])
     return model.wv, epochs
