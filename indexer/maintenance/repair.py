@@ -16,7 +16,7 @@ from moverank.indexer.indexing.collection_vectors import (
     fetch_vectors,
     vectors_folder,
 )
-from moverank.indexer.indexing.creation import TRAINED
+from moverank.indexer.indexing.creation import TRAINED, imported_vectors
 from moverank.indexer.indexing.vectors_change import train_again
 from moverank.indexer.indexing.word_counts import WordCounter
 from moverank.indexer.maintenance.check import check_collection
@@ -27,7 +27,6 @@ from moverank.indexer.snapshot.compaction import compact_if_due
 from moverank.indexer.snapshot.snapshot_layout import PREFIX
 from moverank.indexer.snapshot.snapshot_writer import remove_snapshot
 from moverank.indexer.store import Store, locked_for_writing, open_store
-from moverank.indexer.vectors.importing import import_vectors
 
 
 def repair(directory: Path, *, wait: float = 0.0, progress: Progress = silent) -> Report:
@@ -110,13 +109,7 @@ def _repair_vectors(
             fetch_vectors(reader, folder)
         return
     with atomic_directory(folder) as new:
-        embedding = import_vectors(
-            settings.embedding,
-            new,
-            normalize=bool(settings.normalize),
-            language=settings.tokenizer.language,
-            progress=progress,
-        )
+        _, embedding = imported_vectors(new, settings, trust_pickle=False, progress=progress)
         if embedding.fingerprint != stored[FINGERPRINT]:
             raise VectorsError(
                 f"{settings.embedding} holds other word vectors than the collection was made with: put {folder.name}/ "

@@ -113,9 +113,8 @@ def read_sample(path: Path | None) -> StoredSample | None:
     stored = read_arrays(path, kinds=_KINDS)
     if stored is None or not _is_valid(stored):
         return None
-    bags = Bags(stored["starts"], stored["words"], stored["weights"])
-    documents = int(stored["documents"])
-    return StoredSample(bags, stored["word_ids"], stored["vectors"], documents, stored["digests"], stored["distances"])
+    starts, words, weights, word_ids, vectors, documents, digests, distances = (stored[name] for name in _KINDS)
+    return StoredSample(Bags(starts, words, weights), word_ids, vectors, int(documents), digests, distances)
 
 
 def _is_valid(stored: Arrays) -> bool:
@@ -134,14 +133,6 @@ def _is_valid(stored: Arrays) -> bool:
 
 def write_sample(path: Path | None, sample: StoredSample) -> None:
     """Write a sample and its distances; see `write_arrays`."""
-    arrays: Arrays = {
-        "starts": sample.bags.starts,
-        "words": sample.bags.words,
-        "weights": sample.bags.weights,
-        "word_ids": sample.word_ids,
-        "vectors": sample.vectors,
-        "documents": np.array(sample.documents),
-        "digests": sample.digests,
-        "distances": sample.distances,
-    }
-    write_arrays(path, arrays)
+    own, documents = sample.bags, np.array(sample.documents)
+    words = own.starts, own.words, own.weights, sample.word_ids, sample.vectors
+    write_arrays(path, dict(zip(_KINDS, (*words, documents, sample.digests, sample.distances), strict=True)))
