@@ -25,6 +25,7 @@ FOLDERS = ("rerank", "indexer", "migrations")
 SHIPPED = (
     "*.py",
     "indexer/demo/*.jsonl",
+    "indexer/formatters/style.css",
     "indexer/manual/*.md",
     "indexer/plugins/serving/deploy/Dockerfile",
     "indexer/plugins/serving/deploy/compose.yaml",

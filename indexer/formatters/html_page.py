@@ -21,8 +21,8 @@ from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.ranking import Flow, Highlight, Hit, Ranking
 
 _TITLE = 80  # characters
-_SERVER_STYLE = Path(__file__).parents[1] / "server" / "pages" / "static" / "style.css"
-"""A page shows hits as the server's pages do."""
+STYLE = Path(__file__).with_name("style.css")
+"""The style of pages, those of a server, too."""
 
 
 def ranking_page(answers: Sequence[tuple[str, Ranking]]) -> str:
@@ -45,7 +45,7 @@ def page_like_servers(title: str, content: str, rules: str = "") -> str:
 <meta name="color-scheme" content="light dark">
 <title>{escape(title)}</title>
 <style>
-{_SERVER_STYLE.read_text(encoding="utf-8")}{rules}</style>
+{STYLE.read_text(encoding="utf-8")}{rules}</style>
 </head>
 <body>
 <main>

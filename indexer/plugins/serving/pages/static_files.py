@@ -6,6 +6,7 @@ from importlib.resources import files
 
 from fastapi import APIRouter, Response
 
+from moverank.indexer.formatters.html_page import STYLE
 from moverank.indexer.plugins.serving.problems import HttpProblem
 
 router = APIRouter()
@@ -20,7 +21,7 @@ _FOREVER = "private, max-age=31536000, immutable"
 
 @cache
 def _content(name: str) -> bytes:
-    return (files(__package__) / "static" / name).read_bytes()
+    return STYLE.read_bytes() if name == STYLE.name else (files(__package__) / "static" / name).read_bytes()
 
 
 def static_url(name: str) -> str:

@@ -16,7 +16,7 @@ from moverank import cli
 from moverank.indexer.manual import page
 from moverank.indexer.plugins.serving.ending import GRACE, LAST
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 DEPLOY = ROOT / "indexer" / "server" / "deploy"
 DOCKERFILE, UNIT = ((DEPLOY / name).read_text() for name in ("Dockerfile", "moverank.service"))
 COMPOSE: Any = yaml.safe_load((DEPLOY / "compose.yaml").read_text())

@@ -38,5 +38,5 @@ def test_a_ray_that_is_open_to_strangers_is_not_started(
 
 
 def test_the_package_requires_a_ray_that_is_closed() -> None:
-    requirements = Path(__file__).parents[3].joinpath("pyproject.toml").read_text()
+    requirements = Path(__file__).parents[4].joinpath("pyproject.toml").read_text()
     assert re.findall(r'"ray>=([^"]*)"', requirements) == [".".join(map(str, LEAST_RAY))]
