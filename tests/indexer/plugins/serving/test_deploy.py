@@ -17,7 +17,7 @@ from moverank.indexer.manual import page
 from moverank.indexer.plugins.serving.ending import GRACE, LAST
 
 ROOT = Path(__file__).parents[4]
-DEPLOY = ROOT / "indexer" / "server" / "deploy"
+DEPLOY = ROOT / "indexer" / "plugins" / "serving" / "deploy"
 DOCKERFILE, UNIT = ((DEPLOY / name).read_text() for name in ("Dockerfile", "moverank.service"))
 COMPOSE: Any = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 SERVER: Any = COMPOSE["services"]["server"]
