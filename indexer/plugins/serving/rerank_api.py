@@ -86,7 +86,7 @@ class InferenceBody(RerankedTexts):
     """Each result has its text."""
 
 
-class JinaBody(RerankedTexts):
+class RerankTextsBody(RerankedTexts):
     """A request of Jina or Cohere."""
 
     query: TextOrRecord
@@ -112,7 +112,7 @@ async def _ranked(
     state: ServerState,
     served: Served,
     request: Request,
-    body: "InferenceBody | JinaBody",
+    body: "InferenceBody | RerankTextsBody",
     texts: Sequence[TextOrRecord],
     fields: list[str] | None = None,
 ) -> _Reranked:
@@ -217,18 +217,18 @@ def _raw(hit: Hit) -> float:
 
 
 @router.post("/v1/rerank", responses=sends(JinaObject))
-async def rerank_as_jina(state: ThisServer, request: Request, body: JinaBody) -> JsonObject:
+async def rerank_as_jina(state: ThisServer, request: Request, body: RerankTextsBody) -> JsonObject:
     """Rank texts as Jina and version 1 of Cohere do."""
     return await _rerank(state, request, body, "1")
 
 
 @router.post("/v2/rerank", responses=sends(JinaObject))
-async def rerank_as_cohere(state: ThisServer, request: Request, body: JinaBody) -> JsonObject:
+async def rerank_as_cohere(state: ThisServer, request: Request, body: RerankTextsBody) -> JsonObject:
     """Rank texts as version 2 of Cohere does."""
     return await _rerank(state, request, body, "2")
 
 
-async def _rerank(state: ServerState, request: Request, body: JinaBody, version: str) -> JsonObject:
+async def _rerank(state: ServerState, request: Request, body: RerankTextsBody, version: str) -> JsonObject:
     served = state.collections.get(body.model or "", state.default)
     found = await _ranked(state, served, request, body, body.documents, body.rank_fields)
     results: list[JsonObject] = []

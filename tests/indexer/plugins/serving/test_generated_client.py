@@ -92,7 +92,9 @@ def test_a_generated_client_searches_reranks_uploads_and_reads_problems(generate
     assert [(type(one), one.index) for one in ranked] == [(models.RankedTextObject, 1), (models.RankedTextObject, 0)]
     body = models.InferenceBody(query="dog", documents=["a bus", "a dog"], top_n=1, return_documents=True)
     assert call("rerank", "rerank_texts", body=body).results[0].document == "a dog"
-    assert call("rerank", "rerank_as_jina", body=models.JinaBody("dog", ["a bus", "a dog"])).results[0].index == 1
+    assert (
+        call("rerank", "rerank_as_jina", body=models.RerankTextsBody("dog", ["a bus", "a dog"])).results[0].index == 1
+    )
 
     changes = call("documents", "add_documents", "pets", body=generated.file(LINES))
     assert (changes.added, changes.revision) == (2, 2)

@@ -84,7 +84,7 @@ def test_limits_are_those_of_the_server(document: Object) -> None:
     assert most("SearchBody", "k") == most("SimilarBody", "k") == LIMITS.k
     assert most("WhyNotBody", "depth") == LIMITS.depth
     assert most("SearchBody", "queries") == LIMITS.batch
-    for schema, field in [("InferenceBody", "texts"), ("InferenceBody", "documents"), ("JinaBody", "documents")]:
+    for schema, field in [("InferenceBody", "texts"), ("InferenceBody", "documents"), ("RerankTextsBody", "documents")]:
         assert most(schema, field) == most("RerankBody", "keys") == LIMITS.texts
     assert "maximum" not in repr(document["components"]["schemas"]["RerankBody"])
     parameters = {one["name"]: one["schema"] for one in document["paths"][SEARCH]["get"]["parameters"]}
