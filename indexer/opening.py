@@ -48,9 +48,10 @@ def open_listing(index: Path, where: "Where | None") -> "Iterator[Contents]":
             if reader:
                 yield Contents(reader)
                 return
-    from moverank.indexer.collection import Collection
+    from moverank.indexer.store import exists
 
-    with Collection.open(index) as collection, collection.contents(where) as contents:
+    exists(index)  # raises CollectionError for shards, whose documents are not listed together
+    with open_index(index) as collection, collection.contents(where) as contents:
         yield contents
 
 

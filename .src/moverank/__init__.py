@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from moverank.indexer.errors import CollectionError as CollectionError
     from moverank.indexer.errors import IndexerError as IndexerError
     from moverank.indexer.errors import LockedError as LockedError
+    from moverank.indexer.errors import PlugInError as PlugInError
     from moverank.indexer.errors import PruneRefused as PruneRefused
     from moverank.indexer.errors import QueryVectorError as QueryVectorError
     from moverank.indexer.errors import ReadError as ReadError
@@ -26,14 +27,22 @@ if TYPE_CHECKING:
     from moverank.indexer.errors import UnknownKey as UnknownKey
     from moverank.indexer.errors import UsageError as UsageError
     from moverank.indexer.errors import VectorsError as VectorsError
+    from moverank.indexer.operations.operation import UNLIMITED as UNLIMITED
+    from moverank.indexer.operations.operation import OperatedState as OperatedState
+    from moverank.indexer.operations.operation import Operation as Operation
+    from moverank.indexer.operations.operation import Work as Work
+    from moverank.indexer.option import Option as Option
     from moverank.indexer.options import SearchOptions as SearchOptions
     from moverank.indexer.proofs.verify import ProofRejected as ProofRejected
     from moverank.indexer.proofs.verify import Verified as Verified
     from moverank.indexer.proofs.verify import verify as verify
+    from moverank.indexer.queries import QueryText as QueryText
+    from moverank.indexer.queries import StoredKey as StoredKey
     from moverank.indexer.reranking.reranker import Reranker as Reranker
     from moverank.indexer.reranking.reranker import compare as compare
     from moverank.indexer.search.document_frequencies import DocumentFrequencies as DocumentFrequencies
     from moverank.indexer.settings import Settings as Settings
+    from moverank.rerank.answer import Answer as Answer
     from moverank.rerank.bags.bag import Bag as Bag
     from moverank.rerank.bags.bag import Bags as Bags
     from moverank.rerank.distance.cell_limit import limit_cells as limit_cells

@@ -115,7 +115,9 @@ class LazyCommands(UserDict[str, Any]):
         super().__init__(dict.fromkeys(_HOMES))
 
     def __getitem__(self, name: str) -> Any:
-        if self.data.get(name) is None:
+        if name not in self.data:
+            return _built(name)[name]  # not kept: another package may be gone at the next use
+        if self.data[name] is None:
             self.data |= _built(name)
         return self.data[name]
 

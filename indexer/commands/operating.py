@@ -65,8 +65,8 @@ def _parameter(kind: Any, one: DeclaredOption) -> Parameter:
     """Return an option as Typer reads it; one without a default is an argument."""
     value = typed(one.type)
     if one.default is MISSING:
-        return _named(
-            one.name, Annotated[value, typer.Argument(metavar=one.name.upper(), help=one.option.help)], Parameter.empty
-        )
+        option = one.option
+        argument = typer.Argument(metavar=one.name.upper(), help=option.help, min=option.least, max=option.most)
+        return _named(one.name, Annotated[value, argument], Parameter.empty)
     default = one.default or None if list in (get_origin(value), *map(get_origin, get_args(value))) else one.default
     return _named(one.name, Annotated[value, option_of(kind, one.name)], default)

@@ -29,6 +29,7 @@ TOPICS = (
     "shards",
     "adapters",
     "engines",
+    "plugins",
     "encoders",
     "figures",
 )

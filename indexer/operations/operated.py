@@ -61,7 +61,8 @@ class Operated:
         """
         from moverank.indexer.arguments import items
 
-        return self._answer_many(items("queries", queries), SearchOptions.of(options, fields))
+        chosen = SearchOptions.of(options, fields)
+        return self._answer_many(items("queries", queries), chosen)
 
     def similar_many(
         self, keys: Iterable[str], options: SearchOptions | None = None, **fields: Any
@@ -70,7 +71,8 @@ class Operated:
         from moverank.indexer.arguments import items
         from moverank.indexer.queries import StoredKey
 
-        return self._answer_many(map(StoredKey, items("keys", keys)), SearchOptions.of(options, fields))
+        chosen = SearchOptions.of(options, fields)
+        return self._answer_many(map(StoredKey, items("keys", keys)), chosen)
 
     def rerank(
         self,

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
-from moverank.indexer.options import KeepOrder, Progress, SearchOptions, silent
+from moverank.indexer.options import KeepOrder, Progress, SearchOptions, Where, silent
 from moverank.rerank.answer import Answer
 
 if TYPE_CHECKING:  # a client imports none of them
@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # a client imports none of them
     from moverank.indexer.search.deduplication import Deduplication
     from moverank.indexer.search.pairs import Pairs
     from moverank.indexer.settings import Settings
+    from moverank.indexer.store import Entry
     from moverank.rerank.distance.explain import Explanation, WhyNot
     from moverank.rerank.ranking import Ranking
     from moverank.rerank.words.embedding import Embedding
@@ -83,8 +84,21 @@ class Searchable(Protocol):
         ...
 
 
-class DescribedDocuments(Protocol):
-    """Documents by key."""
+class StateContents(Protocol):
+    """The documents of a state that pass a filter."""
+
+    @property
+    def total(self) -> int:
+        """Return the number of all documents."""
+        ...
+
+    def __len__(self) -> int:
+        """Return the number of documents that pass the filter."""
+        ...
+
+    def entries(self, limit: int | None = None, first: int = 0) -> "Iterator[Entry]":
+        """Iterate over `limit` documents after the `first` ones, without their texts."""
+        ...
 
     def describe(self, key: str) -> "Description":
         """Return a document with the facts that are stored about it; UnknownKey if there is none with the key."""
@@ -109,8 +123,8 @@ class OperatedState(Protocol):
         """Return the searcher of the state."""
         ...
 
-    def contents(self) -> AbstractContextManager[DescribedDocuments]:
-        """Open the documents."""
+    def contents(self, where: Where | None = None) -> AbstractContextManager[StateContents]:
+        """Open the documents that pass a filter."""
         ...
 
 

@@ -4,7 +4,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from math import inf
 from threading import Event, Lock, Thread
 from time import monotonic
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from moverank.indexer.documents import Changes
 from moverank.indexer.errors import IndexerError
-from moverank.indexer.operations.operation import DescribedDocuments, OperatedState
-from moverank.indexer.options import Where
+from moverank.indexer.operations.operation import OperatedState
 from moverank.indexer.plugins.serving.limits import Limits
 from moverank.indexer.plugins.serving.problems import HttpProblem
 from moverank.indexer.plugins.serving.writer_process import Change
@@ -22,28 +21,9 @@ from moverank.indexer.store import repeated
 from moverank.rerank.errors import RerankError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from moverank.indexer.reranking.reranker import Reranker
-    from moverank.indexer.store import Entry, Reader
+    from moverank.indexer.store import Reader
     from moverank.rerank.distance.ground_cost import NearWord
-
-
-class StateContents(DescribedDocuments, Protocol):
-    """The documents of one state that pass a filter."""
-
-    @property
-    def total(self) -> int:
-        """Return the number of all documents."""
-        ...
-
-    def __len__(self) -> int:
-        """Return the number of documents that pass the filter."""
-        ...
-
-    def entries(self, limit: int | None = None, first: int = 0) -> "Iterator[Entry]":
-        """Iterate over `limit` documents after the `first` ones, without their texts."""
-        ...
 
 
 class Facts(Protocol):
@@ -70,10 +50,6 @@ class State(Facts, OperatedState, Protocol):
 
     def reranker(self, rank: str | None, gamma: float | None, /) -> "Reranker":
         """Return a reranker of texts with the weights of this state, by a ranking; HttpProblem where there is none."""
-        ...
-
-    def contents(self, where: Where | None = None) -> AbstractContextManager[StateContents]:
-        """Open the documents that pass a filter."""
         ...
 
     def nearest_words(self, sources: Sequence[str], targets: Sequence[str]) -> "dict[str, NearWord]":

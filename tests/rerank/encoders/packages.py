@@ -7,9 +7,9 @@ from pathlib import Path
 from tests.contracts.documentation import PAGES, examples
 
 
-def write_example(directory: Path, name: str = "maxpool") -> Path:
-    """Write the packages of the manual's page `encoders`, and return the directory of the one called `name`."""
-    for example in examples(PAGES["encoders"]):
+def write_example(directory: Path, name: str = "maxpool", page: str = "encoders") -> Path:
+    """Write the packages of a page of the manual, and return the directory of the one called `name`."""
+    for example in examples(PAGES[page]):
         if example.kind == "file":
             path = directory / example.info.split()[1]
             path.parent.mkdir(exist_ok=True, parents=True)
