@@ -52,7 +52,7 @@ if TYPE_CHECKING:  # only the methods that need these import them: every command
     from moverank.indexer.search.document_frequencies import DocumentFrequencies
     from moverank.indexer.search.pairs import Neighbours
     from moverank.indexer.snapshot.faiss_index import IndexInUse
-    from moverank.indexer.watching.matching import Matcher, WatchPool
+    from moverank.indexer.watching.matching import WatchMatcher, WatchPool
     from moverank.indexer.word_factors import CorpusVocabulary
     from moverank.rerank.ranking import Ranking
     from moverank.rerank.words.detection import Detected
@@ -316,16 +316,16 @@ class Collection(Face, StoredDocuments):
         finally:
             self._moving = False
 
-    def _matcher(self, settings: Settings) -> "Matcher | None":
+    def _matcher(self, settings: Settings) -> "WatchMatcher | None":
         """Return what writes the events of later transactions; None without watches. The lock is held."""
         with self._store.reading() as reader:
             stored, since = reader.watches(), reader.revision()
         if not stored or self._embedding is None or self._moving:
             return None
-        from moverank.indexer.watching.matching import Matcher, WatchPool
+        from moverank.indexer.watching.matching import WatchMatcher, WatchPool
 
         self._watch_pool = WatchPool.current(self._watch_pool, stored, settings, self._embedding)
-        return Matcher(self._watch_pool, settings, self._embedding, since)
+        return WatchMatcher(self._watch_pool, settings, self._embedding, since)
 
     def _follow_language(self, changes: Changes) -> Changes:
         """Let imported vectors find the forms of words of the language found; return `changes` with the revision."""

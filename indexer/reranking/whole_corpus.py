@@ -22,7 +22,7 @@ from moverank.indexer.snapshot.segment import Portion, concatenated, packed_rows
 from moverank.indexer.word_factors import CorpusVocabulary
 
 
-class Counted(Protocol):
+class CountedCollection(Protocol):
     """A collection, in one place or in shards, whose documents can be read as counts of words."""
 
     @property
@@ -61,7 +61,7 @@ class WholeCorpus:
     priors: Mapping[str, Prior]
 
     @classmethod
-    def of(cls, collection: Counted, more: Iterable[str] = (), fields: Iterable[str] = ()) -> Self:
+    def of(cls, collection: CountedCollection, more: Iterable[str] = (), fields: Iterable[str] = ()) -> Self:
         """Read all documents; the vocabulary has `more` words, too.
 
         Raises CollectionError without word vectors, UsageError if no document has a number in one of the `fields`.
@@ -87,7 +87,7 @@ class WholeCorpus:
         return cls(texts, titles, splits, {field: _numbers(parts, field) for field in fields})
 
 
-def pair_source(collection: Counted, ranking: RankingSpec, *, far: bool) -> PairSource:
+def pair_source(collection: CountedCollection, ranking: RankingSpec, *, far: bool) -> PairSource:
     """Return all documents of a collection, in one place or in shards, as those whose pairs are compared by WMD."""
     whole = WholeCorpus.of(collection)
     texts, titles = whole.texts, whole.titles

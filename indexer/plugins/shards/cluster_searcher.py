@@ -21,7 +21,7 @@ from moverank.indexer.plugins.shards.coordinator import Coordinator, Version, ch
 from moverank.indexer.plugins.shards.messages import Call
 from moverank.indexer.queries import QueryText, StoredKey
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, resolve
-from moverank.indexer.reranking.whole_corpus import Counted, pair_source
+from moverank.indexer.reranking.whole_corpus import CountedCollection, pair_source
 from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.by_distance import Certificate, certificate
 from moverank.indexer.search.deduplication import Deduplication, deduplicate, lengths_of
@@ -195,7 +195,7 @@ class _Running:
 class ClusterSearcher:
     """Searches the shards of a `coordinator` as one collection with all their `documents`; see `Searchable`."""
 
-    def __init__(self, coordinator: Coordinator, documents: Counted) -> None:
+    def __init__(self, coordinator: Coordinator, documents: CountedCollection) -> None:
         self._coordinator, self._documents = coordinator, documents
 
     def prepare(self, options: SearchOptions, progress: Progress) -> None:
