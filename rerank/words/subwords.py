@@ -20,7 +20,7 @@ class Splitter(Protocol):
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Return what identifies this split: equal keys mean equal subwords."""
+        """Return the identity of this splitter: equal keys mean equal subwords."""
         ...
 
     def rows(self, word: str, buckets: int) -> list[int]:
@@ -132,7 +132,7 @@ class Pieces:
 
 
 def _called(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Call compiled code of a tokenizer; EmbeddingError if it panics, as Rust calls what is no Exception in Python."""
+    """Call compiled code of a tokenizer; EmbeddingError if Rust panics, which raises no Exception in Python."""
     try:
         return function(*arguments, **options)
     except BaseException as error:
