@@ -52,7 +52,7 @@ class CountedCollection(Protocol):
 class WholeCorpus:
     """The `texts` of all documents that have a word, their `titles`, `splits`, and the `priors` of numeric fields.
 
-    Ids are those of the store; in each shard, they are above those of the shards before.
+    Ids are the store's; the ids of a shard are shifted above the ids of the shards before it.
     """
 
     texts: Texts
@@ -88,7 +88,7 @@ class WholeCorpus:
 
 
 def pair_source(collection: CountedCollection, ranking: RankingSpec, *, far: bool) -> PairSource:
-    """Return all documents of a collection, in one place or in shards, as those whose pairs are compared by WMD."""
+    """Return all documents of a collection, in one place or in shards, to compare their pairs by WMD."""
     whole = WholeCorpus.of(collection)
     texts, titles = whole.texts, whole.titles
     row_of = {id_: row for row, id_ in enumerate(texts.ids)}
