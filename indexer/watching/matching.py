@@ -237,7 +237,7 @@ class _Run:
         return weigh(counted.counts, gamma, factors, self._title_weight)
 
     def _filtered(self, found: Sequence[_Found]) -> Iterator[_Found]:
-        """Yield those of `found`, one watch after another, that pass the filters of their watches."""
+        """Yield the items of `found`, one watch after another, that pass the filters of their watches."""
         documents = filtered_documents(self._reader, {one.id for one in found if one.watch.where})
         for where, group in groupby(found, lambda one: one.watch.where):
             passes = document_test(where)
