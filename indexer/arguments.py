@@ -1,4 +1,4 @@
-"""Checks of arguments at the library's entry: one sentence says what is wrong with a value's type or range."""
+"""Checks of arguments at the library's entry: one sentence names the fault in a value's type or range."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -96,7 +96,7 @@ def items(name: str, value: object) -> Iterable[Any]:
 
 
 def one_or_more(name: str, value: object) -> list[Any]:
-    """Return a list of a single thing, or of those of an iterable; UsageError for a dict, whose keys would be lost."""
+    """Return a list of one thing, or of an iterable's items; UsageError for a dict, whose keys would be lost."""
     if isinstance(value, Mapping):
         raise UsageError(f"{name} must be a list: their keys are their indices")
     return [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
@@ -135,7 +135,7 @@ def part_of(share: str) -> float:
 
 
 def typed_limit(typed: str) -> float | str:
-    """Return a typed distance as a number; a share in percent, and what is neither, stays a text."""
+    """Return a typed distance as a number; a percentage, or text that is no number, stays a text."""
     try:
         return float(typed)
     except ValueError:

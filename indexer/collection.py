@@ -52,7 +52,7 @@ if TYPE_CHECKING:  # only the methods that need these import them: every command
     from moverank.indexer.search.document_frequencies import DocumentFrequencies
     from moverank.indexer.search.pairs import Neighbours
     from moverank.indexer.snapshot.faiss_index import IndexInUse
-    from moverank.indexer.watching.matching import Matcher, WatchPool
+    from moverank.indexer.watching.matching import WatchMatcher, WatchPool
     from moverank.indexer.word_factors import CorpusVocabulary
     from moverank.rerank.ranking import Ranking
     from moverank.rerank.words.detection import Detected
@@ -299,7 +299,7 @@ class Collection(Face, StoredDocuments):
                 "documents were stored, but there are no word vectors yet to compare them by: index more text, and the "
                 "next run with dedupe compares them, too"
             )
-        self._compact(progress)  # so that the search opens what is stored, and need not write
+        self._compact(progress)  # so that the search opens a stored snapshot, and need not write
         options, within = pair_options(new.within, None, None, None, None, self.settings.ranking)
         found = self._states.run(lambda state: state.searcher.duplicates_among(new.ids, within, options, progress))
         removed = self._removed(DocumentsToRemove([*found.values()]), progress, new.clear, upkeep=upkeep)
@@ -316,16 +316,16 @@ class Collection(Face, StoredDocuments):
         finally:
             self._moving = False
 
-    def _matcher(self, settings: Settings) -> "Matcher | None":
-        """Return what writes the events of later transactions; None without watches. The lock is held."""
+    def _matcher(self, settings: Settings) -> "WatchMatcher | None":
+        """Return the matcher for the events of later transactions; None without watches. The lock must be held."""
         with self._store.reading() as reader:
             stored, since = reader.watches(), reader.revision()
         if not stored or self._embedding is None or self._moving:
             return None
-        from moverank.indexer.watching.matching import Matcher, WatchPool
+        from moverank.indexer.watching.matching import WatchMatcher, WatchPool
 
         self._watch_pool = WatchPool.current(self._watch_pool, stored, settings, self._embedding)
-        return Matcher(self._watch_pool, settings, self._embedding, since)
+        return WatchMatcher(self._watch_pool, settings, self._embedding, since)
 
     def _follow_language(self, changes: Changes) -> Changes:
         """Let imported vectors find the forms of words of the language found; return `changes` with the revision."""
@@ -503,7 +503,7 @@ class Collection(Face, StoredDocuments):
             pass
 
     def _remove_unless_changed(self, keys: Sequence[str], state: tuple[Any, Settings], progress: Progress) -> Changes:
-        """Remove documents if revision and settings are still those of `state`; CollectionError if not."""
+        """Remove documents if revision and settings still equal `state`; CollectionError if not."""
         from moverank.indexer.indexing.removal import DocumentsToRemove, check_unchanged
 
         with self._locked():

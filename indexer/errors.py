@@ -77,7 +77,7 @@ class CollectionError(IndexerError):
     """The collection is missing, damaged or cannot be used as requested."""
 
 
-class NoCollection(CollectionError):  # noqa: N818 - named after what is missing
+class NoCollection(CollectionError):  # noqa: N818 - named after the missing thing
     """There is no collection at the place."""
 
 
@@ -93,7 +93,7 @@ class PartLost(CollectionError):  # noqa: N818 - likewise
     """A part of the collection, such as a shard, cannot be reached now; the next call may find it again."""
 
 
-class NoPermission(CollectionError):  # noqa: N818 - named after what is missing
+class NoPermission(CollectionError):  # noqa: N818 - named after the missing thing
     """The user of the database, or of the files, may not do this."""
 
 

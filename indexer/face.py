@@ -49,7 +49,7 @@ class Face(Operated):
 
         @property
         def revision(self) -> Any:
-            """Return the number of the last committed change, of shards that of each."""
+            """Return the number of the last committed change; for shards, the number of each."""
             ...
 
         def refresh(self) -> None:
@@ -61,13 +61,13 @@ class Face(Operated):
             ...
 
         def _check_writable(self) -> None:
-            """Make changes by others visible; raise what a removal would: the lock is taken, or settings unusable."""
+            """Make changes by others visible; raise the errors of a removal: a taken lock, unusable settings."""
             ...
 
         def _remove_unless_changed(
             self, keys: Sequence[str], state: tuple[Any, Settings], progress: Progress
         ) -> "Changes":
-            """Remove documents if revision and settings are still those of `state`; CollectionError if not."""
+            """Remove documents if revision and settings still equal `state`; CollectionError if not."""
             ...
 
     def prepare(self, options: SearchOptions | None = None, *, progress: Progress = silent, **fields: Any) -> None:
@@ -162,7 +162,7 @@ class Face(Operated):
             found = found.with_changes(self._remove_unless_changed(new, before, progress))
 
     def _distance_of_share(self, share: str, options: SearchOptions, progress: Progress, *, far: bool) -> float:
-        """Return the distance of the last of the nearest pairs that are a share of all pairs, 0 if these are none."""
+        """Return the distance of the last pair of a share of all pairs, nearest first; 0 if the share has no pair."""
         documents = len(self)
         k = int(part_of(share) * documents * (documents - 1) / 2)
         if not k:

@@ -27,7 +27,7 @@ def open_index(index: Path, *, wait: float = 0.0) -> "Opened":
 
 
 def places_of(index: Path) -> tuple[str, ...]:
-    """Return the place of a collection, or those of its parts; CollectionError if these cannot be read."""
+    """Return the place of a collection, or the places of its parts; CollectionError if these cannot be read."""
     from moverank.indexer.stores import other_store
 
     kind = other_store(index)

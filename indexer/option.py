@@ -37,7 +37,7 @@ class Option:
 
 
 class DeclaredOption(NamedTuple):
-    """A field of a record that is an option; `part`: the record's field that has it, if that is a record, too."""
+    """A field of a record that is an option; `part`: the field with the record that has it, if this is nested."""
 
     name: str
     type: Any
@@ -67,7 +67,7 @@ def _options_of(record: Any) -> dict[str, DeclaredOption]:
 
 
 options_of: Callable[[Any], dict[str, DeclaredOption]] = cache(_options_of)
-"""Returns the options of a record, a dataclass, by their names; those of a record in a field are among them."""
+"""Returns the options of a record, a dataclass, by name, including the options of records in its fields."""
 
 
 def descriptions(record: Any) -> Iterator[str]:

@@ -121,7 +121,7 @@ class Settings:
             object.__setattr__(self, name, value)
 
     def _words_checked(self) -> dict[str, Any]:
-        """Return the settings that determine the words of a text; those of the language "auto" stay as chosen."""
+        """Return the settings that determine the words of a text; in the language "auto", they stay as chosen."""
         own = self._known_language
         tokenizer = tokenizer_of(self.stop_words, own, self.segmentation, self.vocabulary, self.phrases)
         checked: dict[str, Any] = {}

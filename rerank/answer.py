@@ -1,4 +1,4 @@
-"""Answers: dataclasses that are JSON objects, and say once, by their fields, what is in the object.
+"""Answers: dataclasses whose fields declare, once, the keys of a JSON object.
 
 The fields, or the fields and properties in `KEYS`, are the keys, in order. The server's OpenAPI document is made of the
 same declarations: docstrings of fields describe the keys.
@@ -112,12 +112,12 @@ class Answer:
 
 
 def bare(hint: Any) -> Any:
-    """Return a type without what is annotated."""
+    """Return a type without its annotations."""
     return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
 def members(hint: Any) -> Iterator[Any]:
-    """Yield the types of a union but None; the type itself if it is none."""
+    """Yield the types of a union except None, or the type itself if it is no union."""
     hint = bare(hint)
     parts = get_args(hint)
     yield from (part for part in parts if part is not NoneType) if NoneType in parts else [hint]
@@ -194,7 +194,7 @@ _Written = tuple[tuple[str, ...], Any, Sequence[tuple[str, Any, str | None, Any,
 
 
 def _written(kind: Any) -> _Written:
-    """Return the keys, the function that gets all values, and how those of some keys are left out or made JSON."""
+    """Return the keys, the function that gets all values, and how some values are omitted or converted to JSON."""
     keys, others = declared(kind), list[tuple[str, Any, str | None, Any, Any]]()
     for one in keys:
         write, key = _writer(one.type), one.key

@@ -63,7 +63,7 @@ def names(what: str) -> tuple[str, ...]:
 def entry_points(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
     """Return the entry points of a group; they are read again if the import path changes."""
     files = dict[str, Path]()
-    for kind in ("dist-info", "egg-info"):  # what is left of a build counts only without an installation
+    for kind in ("dist-info", "egg-info"):  # the remains of a build count only without an installation
         for folder in filter(Path.is_dir, map(Path, path)):
             for file in sorted(folder.glob(f"*.{kind}/entry_points.txt")):
                 package = file.parent.name.partition("-")[0].lower()

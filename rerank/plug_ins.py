@@ -1,4 +1,4 @@
-"""Encoders, scorers and operations by name: built-in classes, and those of other packages, found by entry points.
+"""Encoders, scorers and operations by name: built-in classes, and classes of other packages, found by entry points.
 
 A package declares `[project.entry-points."moverank.encoders"]`, for example, with `NAME = "module:Class"`. Nothing is
 loaded until a class is named.
@@ -20,8 +20,8 @@ class PlugIns(Generic[_Kind]):
 
     `what` is the name of the kind, "encoder"; the group of its entry points is then `moverank.encoders`. A built-in
     class that is given by its name is imported on first use, from the module of `moverank.rerank.encoders` with its
-    key. A class of another package must have the named `methods` and `attributes`, of which that called `named` is the
-    name of its entry point; `contract` is where its author reads more. `error` is raised for an unusable class.
+    key. A class of another package must have the named `methods` and `attributes`; the attribute called `named` is the
+    name of its entry point. `contract` names the contract in errors. `error` is raised for an unusable class.
     """
 
     def __init__(

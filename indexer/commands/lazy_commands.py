@@ -106,9 +106,9 @@ class Group(TyperGroup):
 
 
 class LazyCommands(UserDict[str, Any]):
-    """Click's commands by name, built on first use: those of the core, of plug-ins, and of other packages' operations.
+    """Click's commands by name, built on first use: of the core, of plug-ins, and of other packages' operations.
 
-    The entry points of the last two are read only where they count.
+    The entry points of the last two are read only when needed.
     """
 
     def __init__(self) -> None:

@@ -66,7 +66,7 @@ _COMPLETED: dict[str, Any] = {"rank": complete_rank, "distance": complete_rank, 
 
 
 def typed(kind: Any) -> Any:
-    """Return a type as Typer knows it: a text for a record, and for what is a number or a text; a list for several."""
+    """Return the type for Typer: a text for a record, and for a number or a text; a list for several values."""
     parts = get_args(kind) if isinstance(kind, UnionType) else (kind,)
     if bool in parts:
         return bool

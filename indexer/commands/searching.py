@@ -107,7 +107,7 @@ class OutputChoices:
         return self.html is not None or (self.explain if self.as_json else self.format == "text")
 
     def highlighted(self, server: str | None) -> bool | Literal["shown"]:
-        """Return which highlights are needed: terminals and pages show those of a collection in any case."""
+        """Return which highlights are needed: terminals and pages always show a collection's."""
         as_text = self.format == "text" and not self.as_json
         marked = self.html is not None or (server is None and as_text and sys.stdout.isatty())
         if (self.highlight and self.as_json) or (marked and (self.full or self.passage is not None)):

@@ -19,7 +19,7 @@ _LEAST_TEXTS = 5
 _PLAIN, _HARDLY = 0.8, 0.1
 """The share of texts that another language must have, and that the collection's language must not exceed."""
 
-_LEAST_WORDS = 3  # of a query whose language can be told
+_LEAST_WORDS = 3  # of a query whose language can be detected
 _USUAL = 0.2
 """Share of stop words from which texts are of the language of the list: .2 to .45 of the words of prose are in it."""
 

@@ -56,7 +56,7 @@ class CountedDocuments:
         )
 
     def after(self, id_: int) -> "CountedDocuments":
-        """Return the same documents with ids above `id_`, as those of other shards are up to there."""
+        """Return the same documents with ids above `id_`, up to which other shards use the ids."""
         return replace(
             self,
             ids=self.ids + id_,

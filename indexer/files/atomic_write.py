@@ -35,7 +35,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
     Readers of `path` see the old content or the new, never part of it. The temporary file gets the mode of the file
     that it replaces. It is `.NAME.HEX` in the same directory; only a killed process leaves it behind. A symbolic link
-    is replaced and not followed: it may be somebody else's, in a collection from them.
+    is replaced and not followed: it may come with a collection from another user.
     """
     mode = _file_mode(path)
     replaced = mode if mode is None or stat.S_ISREG(mode) else None

@@ -65,7 +65,7 @@ def _is_writable(directory: Path) -> bool:
 def _record_owner(directory: Path) -> None:
     """Write this process's id, host and command for the messages of waiting processes; a failure is ignored.
 
-    A link of that name, as in somebody else's collection, is replaced and not followed.
+    A link of that name, as in another user's collection, is replaced and not followed.
     """
     command = without_passwords(" ".join([Path(sys.argv[0]).name, *sys.argv[1:]]))[:200]
     since = datetime.now().astimezone().isoformat(timespec="seconds")

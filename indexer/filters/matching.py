@@ -192,7 +192,7 @@ def _all_ids(reader: Reader) -> NDArray[np.int64]:
 
 
 class FilteredDocument(NamedTuple):
-    """A document as filters see it: its key, and its values by field; those of `source` are the names of its file."""
+    """A document as filters see it: its key, and its values by field; the field `source` has the names of its file."""
 
     key: str
     values: Mapping[str, Sequence[str]]

@@ -78,7 +78,7 @@ class Condition:
 
 
 def value_test(conditions: Iterable[Condition]) -> Callable[[str], bool]:
-    """Return a function that says whether a stored value meets any of the conditions; != accepts the same values as =.
+    """Return a function that tests whether a stored value meets any of the conditions; != accepts the same values as =.
 
     Equal are: the same text; equal numbers, as 3 and 3.0; a date within the condition's date; true and True. Blanks
     beside the operator do not matter, so the text is compared with and without them. A value is looked up: the time

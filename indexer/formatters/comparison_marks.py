@@ -27,7 +27,7 @@ REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class ComparedMark:
-    """A marked stretch of a text: its `kind` ("same", "near", "uncovered", "moved", "new", ...), and what it says.
+    """A marked stretch of a text: its `kind` ("same", "near", "uncovered", "moved", "new", ...), and a note.
 
     Marks with the same `flow` are counterparts.
     """
@@ -57,7 +57,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a text with the marks that all of it has, perhaps none; `starts`: the flows that begin with it."""
+    """A piece of a text with the marks that cover it, perhaps none; `starts`: the flows that begin with it."""
 
     text: str
     marks: tuple[ComparedMark, ...]
@@ -75,7 +75,7 @@ class Piece:
 
     @property
     def note(self) -> str:
-        """Return what the marks say."""
+        """Return the notes of the marks."""
         return "; ".join(dict.fromkeys(mark.note for mark in self.marks if mark.note))
 
 
@@ -147,7 +147,7 @@ def carried_pairs(
 
 
 def evidence_verdict(evidence: "Evidence") -> str:
-    """Return the covered share, and what is proven about it, in a sentence."""
+    """Return the covered share and whether it is certified, in a sentence."""
     count = len(evidence.sources)
     covered = f"{evidence.covered_units:,} of {evidence.units:,} units ({percentage(evidence.covered)}) are covered"
     proof = "certified: nothing covers more" if evidence.certified else "not certified"
@@ -155,7 +155,7 @@ def evidence_verdict(evidence: "Evidence") -> str:
 
 
 def changes_verdict(changes: "TextChanges") -> str:
-    """Return how many units have which state, and what is proven about it, in a sentence."""
+    """Return the number of units by state and whether it is certified, in a sentence."""
     counted = ", ".join(f"{count:,} {state}" for state, count in changes.counts.items())
     proof = "certified: nothing carries more of what differs" if changes.certified else "not certified"
     return f"Units: {counted}; {percentage(changes.carried)} carried within {changes.tau:.3f}; {proof}."

@@ -36,7 +36,7 @@ LEGEND = {
 
 
 def evidence_page(evidence: "Evidence", claim: Document, sources: Mapping[str, Document]) -> str:
-    """Return a page with a claim and its sources, by key; what is covered leads to where it is found."""
+    """Return a page with a claim and its sources, by key; covered units link to their places in the sources."""
     sides = evidence_sides(evidence, claim, sources)
     verdict = f"{evidence_verdict(evidence)} What is covered need not be true."
     sentences = f"<h2>Sentences</h2>\n{sentence_table(evidence, sides[0])}"

@@ -42,7 +42,7 @@ _INDENT = (0, 0, 0, 9)
 def evidence_view(
     evidence: "Evidence", claim: Document, sources: Mapping[str, Document], *, colour: bool
 ) -> RenderableType:
-    """Return the sentences of a claim with their covered share; what is not covered has a colour, or else brackets."""
+    """Return the sentences of a claim with their covered share; uncovered units are coloured, or else in brackets."""
     side, *others = evidence_sides(evidence, claim, sources)
     by_key = dict(zip(sources, others, strict=True))
     lines: list[RenderableType] = []
@@ -96,7 +96,7 @@ def changes_view(changes: "TextChanges", old: Document, new: Document) -> Render
 
 
 def _around_changes(found: Sequence[tuple[str, str]]) -> Text:
-    """Return pieces of a text (state, text); of those without a state, only what is near others is shown."""
+    """Return pieces of a text (state, text); a piece without a state is cut to the text near the other pieces."""
     line, groups = Text(), [(state, "".join(text for _, text in some)) for state, some in groupby(found, itemgetter(0))]
     for i, (state, text) in enumerate(groups):
         if state:

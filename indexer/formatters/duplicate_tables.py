@@ -46,9 +46,9 @@ def duplicate_csv_lines(found: Deduplication) -> Iterator[str]:
 
 
 def duplicates_view(found: Deduplication, *, flows: bool) -> RenderableType:
-    """Return how many kept documents have how many copies, and the removed ones that are farthest, the farthest first.
+    """Return the numbers of kept documents by their copies, and the farthest removed documents, farthest first.
 
-    `flows`: with theirs. Near ones that are kept since they state something else follow, the nearest first.
+    `flows`: with their flows. Near documents that are kept since they state something else follow, nearest first.
     """
     return Group(*_removed(found, flows=flows), *_differing(found))
 
@@ -94,7 +94,7 @@ def _table(removed: tuple[Duplicate, ...] | list[Duplicate]) -> Table:
 
 
 def duplicates_summary(found: Deduplication, *, remove: bool) -> str:
-    """Return the numbers of kept and removed documents and what is proven, in one line; `remove` was requested."""
+    """Return the numbers of kept and removed documents and their proof, in one line; `remove`: it was requested."""
     if found.why_empty:
         return found.why_empty
     removed, documents, counts = len(found.removed), len(found.kept) + len(found.removed), found.counts

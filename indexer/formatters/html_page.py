@@ -22,7 +22,7 @@ from moverank.rerank.ranking import Flow, Highlight, Hit, Ranking
 
 _TITLE = 80  # characters
 STYLE = Path(__file__).with_name("style.css")
-"""The style of pages, those of a server, too."""
+"""The style of all pages, including the server's."""
 
 
 def ranking_page(answers: Sequence[tuple[str, Ranking]]) -> str:
@@ -165,7 +165,7 @@ def _legend(diagram: Diagram) -> str:
 
 
 def diagram_svg(diagram: Diagram, label: str = "flows between words", moves: str = "to") -> str:
-    """Return a diagram as SVG, with a `label` for those who do not see it; `moves` is between the words of a flow."""
+    """Return a diagram as SVG, with a `label` for screen readers; `moves` is between the words of a flow."""
     height = f"{diagram.height:.0f}"
     bands = "\n".join(_band(band, moves) for band in diagram.bands)
     sides = (diagram.sources, "source", "0", "32%"), (diagram.targets, "target", "69%", "67%")

@@ -25,7 +25,7 @@ def sources_object(sources: Iterable["StoredSource"]) -> dict[str, Any]:
 
 
 def verified_object(verified: "Verified") -> dict[str, Any]:
-    """Return what a proof has proven; hits and the words of the query are objects, too."""
+    """Return the proven facts of a proof; hits and the words of the query are objects, too."""
     hits = [{"key": key, "distance": distance} for key, distance in verified.hits]
     query = [{"word": word, "weight": weight} for word, weight in verified.query]
     return {"verified": True, **asdict(verified), "hits": hits, "query": query}

@@ -1,7 +1,7 @@
-"""The documents that runs with `dedupe` have stored, and not compared yet.
+"""The documents that runs with `dedupe` have stored, but not compared yet.
 
-Their ids are stored with them, so that the next such run compares what an interrupted one has left. What a run without
-`dedupe` has changed since is not compared.
+Their ids are stored with them, so that the next such run compares the documents that an interrupted one left. Documents
+that a run without `dedupe` has changed since are not compared.
 """
 
 from collections import Counter
@@ -34,8 +34,8 @@ def check_dedupe(within: object, *, dry_run: bool) -> float:
 class Uncompared:
     """The documents of `store` to compare, with the change by which this run stored each; removed ones are left out.
 
-    `within`: the largest distance of near duplicates. None: the run compares none, and those that it changes are not to
-    be compared any more.
+    `within`: the largest distance of near duplicates. None: the run compares none, and the documents that it
+    changes need no comparison any more.
     """
 
     def __init__(self, store: Store, within: float | None) -> None:

@@ -1,8 +1,8 @@
 """Changes the word vectors of a collection, or its language: vectors are trained on its texts, or imported.
 
 The new vectors are written to a folder of their own. Then one transaction stores its name, the settings, and the row of
-each word's vector, and for another language the words of all texts: a process that is killed before leaves the old ones
-in use. The caller holds the writer's lock.
+each word's vector, and for another language the words of all texts: a process killed before leaves the old vectors in
+use. The caller holds the writer's lock.
 """
 
 import shutil
@@ -91,7 +91,7 @@ def change_vectors(
 
     `choices` are new values of the settings `embedding`, `train_options` and `normalize`, by name; a choice that is
     left out stays if the vectors are of the same kind as before, trained or of a file or of a model, else it gets its
-    default. `words` are those of `change_language`, if it changes, too.
+    default. `words` are as in `change_language`, if the language changes, too.
     Raises UsageError for invalid choices, VectorsError for unusable vectors, TooFewWords for too few texts.
     """
     stored = stored_settings(store)
@@ -152,17 +152,17 @@ def follow_language(store: Store, directory: Path, settings: Settings, embedding
 
 
 def _finds_other_forms(embedding: Embedding | None, settings: Settings) -> bool:
-    """Return whether vectors find the forms of words of another language than that of the texts."""
+    """Return whether vectors find forms of words by another language than the texts'."""
     return embedding is not None and embedding.forms is not None and embedding.forms.language != settings.language
 
 
 def _relabelled(settings: Settings, folder: Path) -> Make:
-    """Return what writes the imported vectors of a folder for texts in the language of `settings`."""
+    """Return a function that rewrites the imported vectors of a folder for the language of `settings`."""
     return lambda path: (settings, rewrite_forms(folder, path, settings.language))
 
 
 def _with_vocabulary(store: Store, settings: Settings, embedding: Embedding | None = None) -> Settings:
-    """Return the settings with a vocabulary if they lack one: that of imported vectors, or that of the texts."""
+    """Return the settings with a vocabulary if they lack one, from imported vectors or from the texts."""
     with store.reading() as reader:
         return with_stored_vocabulary(with_words_of(embedding, settings), reader)
 

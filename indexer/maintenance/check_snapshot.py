@@ -114,8 +114,8 @@ def _first_stage(
 ) -> Iterator[str]:
     """Compare the first stage's ids with the documents, and vectors that it stores unchanged with their bags.
 
-    `factors` (v,) are those of the segment's words. With tf-idf weights and later changes, the idf
-    of that revision is gone: then only ids are compared.
+    `factors` (v,) weigh the segment's words. With tf-idf weights and later changes, the idf of that revision is gone:
+    then only ids are compared.
     """
     segment = base.segment
     ids, vectors = base.first_stage.stored()

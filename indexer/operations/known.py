@@ -1,4 +1,4 @@
-"""The operations that there are: those of this package, and those of others, found by their entry points."""
+"""All operations: this package's, and other packages', found by their entry points."""
 
 from dataclasses import is_dataclass
 from typing import Any

@@ -1,1 +1,1 @@
-"""Proofs of searches: what writes them, and what verifies them alone."""
+"""Proofs of searches: their prover, and a verifier that runs alone."""

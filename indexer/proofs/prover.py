@@ -86,7 +86,7 @@ def _check_ranking(ranking: RankingSpec) -> None:
 def collected(reader: Reader, view: View, ranking: RankingSpec) -> tuple[NDArray[np.int64], Proof]:
     """Return the documents as a proof has them, in the order of their keys, after their ids (n,).
 
-    The words are those of the documents, in the order of their texts. Python compares texts as UTF-8 does.
+    The proof has the words of the documents, sorted by text. Python compares texts as UTF-8 does.
     """
     joined = view.all_bags(ranking.gamma, ranking.weights)
     key_of = reader.keys(joined.ids.tolist())

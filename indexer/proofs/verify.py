@@ -145,7 +145,7 @@ def _header(text: str) -> dict[str, Any]:
 
 
 def _check_form(p: Proof) -> tuple[list[str], list[str]]:
-    """Require what the manual lists as what must hold of the arrays, and return the keys and the words."""
+    """Require the conditions on the arrays that the manual lists, and return the keys and the words."""
     for name, size in {"word": p.a, "key": p.b, "bag": p.e, "plan": p.p}.items():
         starts = getattr(p, f"{name}_starts")
         rising = starts[1:] - (name == "bag") >= starts[:-1]
@@ -236,7 +236,7 @@ def lower_bounds(p: Proof, u: Any, documents: Any) -> Any:
 
 
 def upper_bound(p: Proof, hit: int) -> Any:
-    """Return an upper bound of a hit's distance: the cost of its plan, and the largest cost of what the plan misses."""
+    """Return an upper bound of a hit's distance: the cost of its plan plus the largest cost of the mass it misses."""
     (first, last), (start, stop) = p.plan_starts[hit : hit + 2], p.bag_starts[p.hits[hit] :][:2]
     a, b = (p.vectors[words].astype(np.float64) for words in (p.query_words, p.bag_words[start:stop]))
     mass, moves = p.plan_mass[first:last], np.stack([p.plan_query[first:last], p.plan_document[first:last]], axis=1)
@@ -269,7 +269,7 @@ def verify(path: str | Path, digest: str | None = None, k: int | None = None) ->
     try:
         _require(S_ISREG(Path(path).stat().st_mode), "it is not a regular file")
         p = read_proof(Path(path).read_bytes())
-        with np.errstate(all="ignore"):  # what overflows is rejected
+        with np.errstate(all="ignore"):  # overflow is rejected
             (keys, words), found = _check_form(p), p.collection_digest()
             _require(p.digest == found, "its digest is not that of its documents")
             as_required = digest in (None, found) and k in (None, p.k)

@@ -57,7 +57,7 @@ def declared_by_page(data: bytes) -> str | None:
 
 
 def decode_declared(data: bytes, label: str | None, damaged: list[str]) -> str:
-    """Decode a text whose charset is declared by a `label`; without one, or a usable one, as UTF-8 or Windows-1252.
+    """Decode a text by the charset that a `label` declares; without a usable one, as UTF-8 or Windows-1252.
 
     Bytes that are invalid in the declared charset, and no UTF-8, are replaced, and the label is added to `damaged`.
     """

@@ -32,7 +32,7 @@ _NO_TEXTS = {
     b"PK\x03\x04": "a zip archive or an office document",
 }
 _ARCHIVES = {b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"7z\xbc\xaf": "7z", b"\x28\xb5\x2f\xfd": "zstd"}
-"""The first bytes of archives, which may have the name of what is in them."""
+"""The first bytes of archives, which may be named as the file that they contain."""
 """The first bytes of binary formats whose files may lack NUL bytes."""
 _CONVERT = "extract its text by --pre COMMAND"
 

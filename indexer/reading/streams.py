@@ -171,7 +171,7 @@ def decode(data: bytes) -> str:
 
 @contextmanager
 def open_source(source: Source, meter: Meter | None = None) -> Iterator[Stream]:
-    """Open `source`, decompressed if its first bytes are those of gzip; raises `OSError` if it is unreadable.
+    """Open `source`, decompressed if it begins as gzip does; raises `OSError` if it is unreadable.
 
     `meter` counts the bytes as stored on disk.
     """

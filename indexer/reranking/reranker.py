@@ -86,7 +86,7 @@ class Reranker:
 
     `embedding` holds the word vectors. `language` is the ISO code of the texts' language, as in `Settings`: it has the
     stop words, and the stems of the default ranking; `segmentation` and `vocabulary` (None: the words of the embedding)
-    are also those of `Settings`. `stop_words` are ignored in all texts: "auto" (the
+    are also as in `Settings`. `stop_words` are ignored in all texts: "auto" (the
     language's), "english", "none", or a list of words. `rank` is the default ranking, as "wmd" or "wmd+0.5*bm25"; the
     manual's page `ranking` has the grammar. `gamma` is the default sensitivity to the rank of a thread's posts,
     `weights` are the default weights of words, "tf", "tfidf", "norm" or "model", and `title_weight` is how many times
@@ -142,7 +142,7 @@ class Reranker:
 
         A collection's directory also gives its language, stop words, ranking, gamma, title weight and document
         frequencies. `options` are the constructor's, and override the collection's; for a file also `normalize`, to
-        scale vectors to unit length (None: those of a model alone), and `trust_pickle`. Raises VectorsError and
+        scale vectors to unit length (None: only vectors of a model), and `trust_pickle`. Raises VectorsError and
         CollectionError.
         """
         return _load(cls, source, options)
@@ -238,7 +238,7 @@ class Reranker:
         return evidence_of(own, given, self._tokenizer, self._embedding, optional_number("tau", tau))
 
     def changes(self, old: Text, new: Text, tau: float | None = None) -> TextChanges:
-        """Return the changes between two versions of a text: what is kept, moved, changed, new and dropped.
+        """Return the changes between two versions of a text: its kept, moved, changed, new and dropped units.
 
         The versions are texts, records or a `Document`. `tau` and errors are as in `evidence`.
         """
@@ -304,7 +304,7 @@ class Reranker:
         vocabulary: CorpusVocabulary,
         factors: WordFactors,
     ) -> Ranking:
-        """Return the ranking, whose first hits, which are exact, have what `options` request."""
+        """Return the ranking with the details that `options` request for its first hits, which are exact."""
         if not options.is_located:
             return ranking
         ids = {word: id_ for id_, word in enumerate(vocabulary.words, start=1)}

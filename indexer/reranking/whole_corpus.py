@@ -22,7 +22,7 @@ from moverank.indexer.snapshot.segment import Portion, concatenated, packed_rows
 from moverank.indexer.word_factors import CorpusVocabulary
 
 
-class Counted(Protocol):
+class CountedCollection(Protocol):
     """A collection, in one place or in shards, whose documents can be read as counts of words."""
 
     @property
@@ -52,7 +52,7 @@ class Counted(Protocol):
 class WholeCorpus:
     """The `texts` of all documents that have a word, their `titles`, `splits`, and the `priors` of numeric fields.
 
-    Ids are those of the store; in each shard, they are above those of the shards before.
+    Ids are the store's; the ids of a shard are shifted above the ids of the shards before it.
     """
 
     texts: Texts
@@ -61,7 +61,7 @@ class WholeCorpus:
     priors: Mapping[str, Prior]
 
     @classmethod
-    def of(cls, collection: Counted, more: Iterable[str] = (), fields: Iterable[str] = ()) -> Self:
+    def of(cls, collection: CountedCollection, more: Iterable[str] = (), fields: Iterable[str] = ()) -> Self:
         """Read all documents; the vocabulary has `more` words, too.
 
         Raises CollectionError without word vectors, UsageError if no document has a number in one of the `fields`.
@@ -87,8 +87,8 @@ class WholeCorpus:
         return cls(texts, titles, splits, {field: _numbers(parts, field) for field in fields})
 
 
-def pair_source(collection: Counted, ranking: RankingSpec, *, far: bool) -> PairSource:
-    """Return all documents of a collection, in one place or in shards, as those whose pairs are compared by WMD."""
+def pair_source(collection: CountedCollection, ranking: RankingSpec, *, far: bool) -> PairSource:
+    """Return all documents of a collection, in one place or in shards, to compare their pairs by WMD."""
     whole = WholeCorpus.of(collection)
     texts, titles = whole.texts, whole.titles
     row_of = {id_: row for row, id_ in enumerate(texts.ids)}

@@ -208,7 +208,7 @@ def _kth(values: _Floats, k: int) -> float:
 
 
 def _bounded(floor: float, query: Query) -> float:
-    """Turn a lower bound of other documents' WMD into one of their values; inf (no other documents) stays."""
+    """Convert a lower bound of other documents' WMD to one of their values; inf (no other documents) stays."""
     bounded = query.bounded and query.ranking.plain in ("wmd", "pwmd", "wcd")
     return floor if bounded or np.isinf(floor) else 0.0
 

@@ -63,7 +63,7 @@ def part_counts(documents: Sequence[RankedCounts], places: NDArray[np.int64]) ->
 def respelled_counts(counts: PartCounts, vocabulary: Sequence[str], respelled: Respelled) -> PartCounts:
     """Return the counts of one document with shares of the count of each misspelt word for its spellings, float64.
 
-    The words are those of the increasing `vocabulary`, which has both.
+    Words are positions in the increasing `vocabulary`, which has the misspelt words and the spellings.
     """
     if not respelled:
         return counts

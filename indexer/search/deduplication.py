@@ -1,7 +1,7 @@
-"""Which documents to keep so that no two of them are near each other, and of which kept one each other is a copy.
+"""Chooses documents to keep, no two of which are near each other, and the kept document that each other one copies.
 
 The kept documents are a maximal independent set of the graph of all pairs within a distance. Documents are visited in
-an order; one is kept unless it is within the distance of one that is kept already.
+an order; each is kept unless it is within the distance of an earlier kept one.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -134,8 +134,8 @@ def separated(
 ) -> tuple[FoundPairs, NDArray[np.int64], FoundPairs]:
     """Return what `deduplicated` returns for documents that state the same, and pairs of kept ones that do not.
 
-    These pairs are of each kept document with the nearest one before it in the order. `differing`: what documents state
-    is no matter.
+    These pairs are of each kept document with the nearest one before it in the order. `differing`: ignore what
+    documents state.
     """
     apart = np.zeros(len(found.first), bool) if differing else found.differing(facts)
     removals, kept = deduplicated(found.take(~apart), order)

@@ -98,7 +98,7 @@ class DocumentFrequencies:
         return
 
     def widened(self, own: Statistics, terms: Sequence[str], rule: str | None, _gamma: float) -> Statistics:
-        """Return the statistics of `terms` (t,), words or those of a rule, in the collection.
+        """Return the statistics of `terms` (t,), words or terms of a rule, in the collection.
 
         `own` are the candidates' statistics; the larger of both frequencies counts.
         """

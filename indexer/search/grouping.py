@@ -90,7 +90,7 @@ def _among_candidates(search: _Search, options: SearchOptions, field: str, ranki
 
 
 def _completed(search: _Search, options: SearchOptions, ranking: Ranking) -> Ranking:
-    """Return the ranking with what `options` request of its hits, by one search for these documents alone.
+    """Return the ranking with the details of hits that `options` request, by one search for these documents alone.
 
     When the time is over, the hits are returned as they are.
     """
@@ -145,7 +145,7 @@ def _best(hits: Sequence[Hit], field: str, k: int) -> list[Hit]:
 
 
 def _in_order(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Return hits of several searches with percentiles that increase: at least those of the hits above."""
+    """Return hits of several searches with increasing percentiles: each is at least that of the hit above."""
     ordered, last = list[Hit](), Percentile(0.0, 0.0, 0.0)
     for hit in hits:
         if (own := hit.percentile) is not None:

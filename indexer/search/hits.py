@@ -112,7 +112,7 @@ def _bags(documents: DocumentWords, query: Query, ids: Sequence[int], size: Answ
 
 
 def with_parts(words: Iterable[str]) -> frozenset[str]:
-    """Return words, and the words of those that are phrases, which are not found in pieces of a text."""
+    """Return words, and the words of phrases among them, since pieces of a text contain no phrases."""
     return frozenset(part for word in words for part in (word, *word.split(JOINT)))
 
 
@@ -121,8 +121,8 @@ def snippet(
 ) -> str:
     """Return the up to `length` characters of `texts` with the most words of `about`, without a leading `title`.
 
-    The words are those of `with_parts`. Of equally good extracts, the earliest is returned; an ellipsis marks omitted
-    text.
+    `with_parts` defines the words. Of equally good extracts, the earliest is returned; an ellipsis marks
+    omitted text.
     """
     words = without_title("\n".join(texts).strip(), title).split()
     has_spaces = tokenizer.segmentation == WHOLE
@@ -156,8 +156,8 @@ def _words_in(tokenizer: Tokenizer) -> Callable[[str], tuple[str, ...]]:
 def _best_window(lengths: Sequence[int], hits: Sequence[int], length: int) -> tuple[int, int]:
     """Return start and end of the earliest run of pieces that fits `length` and has most hits; one always fits.
 
-    `lengths` are those of the pieces, each with the space after it, of which the last does not count. `hits` are
-    positions of pieces, increasing.
+    `lengths` of the pieces include the space after each; the last space does not count. `hits` are positions of
+    pieces, increasing.
     """
     ends = [0, *accumulate(lengths)]  # offset after i pieces
 

@@ -1,4 +1,4 @@
-"""Completes hits by what stands where in the texts of their documents: spans of flows, highlights and passages."""
+"""Completes hits by places in the texts of their documents: spans of flows, highlights and passages."""
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -46,7 +46,7 @@ def stored_factors(reader: Reader, view: View, query: Query) -> FactorsOf:
 
 
 def stopping_query(query: Query, seconds: float = 0.0) -> AbstractContextManager[None]:
-    """End the work of the block when the query's caller stops it, or its budget, of which `seconds` are gone, is used.
+    """End the work of the block when the query's caller stops it, or the budget, `seconds` of it being used, runs out.
 
     Work that ends raises OutOfTime.
     """
@@ -56,9 +56,9 @@ def stopping_query(query: Query, seconds: float = 0.0) -> AbstractContextManager
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Locator:
-    """Completes hits of a `query` by what `options` request, within the time of the query.
+    """Completes hits of a `query` as `options` request, within the time of the query.
 
-    `factors` weigh the words of passages; `size` counts what is read and added; the search took `seconds`.
+    `factors` weigh the words of passages; `size` counts the characters read and added; the search took `seconds`.
     """
 
     query: Query
@@ -82,7 +82,7 @@ class Locator:
         return stored_texts(reader, id_)
 
     def located(self, hits: Sequence[Hit], texts: Iterable[RankedTexts]) -> tuple[Hit, ...]:
-        """Return the hits completed, whose documents have the `texts` (n,).
+        """Return the completed hits; their documents have the `texts` (n,).
 
         When the time is over, the other hits are returned as they are.
         """
@@ -141,7 +141,7 @@ def _part_starts(hit: Hit, texts: RankedTexts) -> tuple[int, ...]:
 
 
 def _beginning(texts: RankedTexts) -> Iterator[tuple[int, str]]:
-    """Yield the texts, without what is beyond the first characters, from which an extract is taken."""
+    """Yield the beginning of the texts, up to the number of characters from which an extract is taken."""
     used = 0
     for rank, text in texts:
         if used < EXTRACTED:

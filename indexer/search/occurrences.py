@@ -25,7 +25,7 @@ WordSpans = Mapping[str, tuple[Span, ...]]
 _Found = TypeVar("_Found")
 
 _PIECE = re.compile(r"\S+")
-_CHECKED = 2000  # words between two looks at the clock
+_CHECKED = 2000  # words between two checks of the time
 _TOGETHER = 4000  # words whose matches are found together
 
 
@@ -65,7 +65,7 @@ def _words(text: str, cut: int, tokenizer: Tokenizer) -> Iterator[tuple[int, int
 
 
 def checked(found: Iterable[_Found]) -> Iterator[_Found]:
-    """Yield what is found; raises OutOfTime if the time is used up meanwhile."""
+    """Yield the items of `found`; raises OutOfTime once the time is used up."""
     for number, one in enumerate(found):
         if number % _CHECKED == 0:
             check_time()
@@ -81,7 +81,7 @@ def spans_by_word(found: Iterable[Occurrence]) -> WordSpans:
 
 
 def respelled_spans(spans: WordSpans, respelled: Respelled) -> WordSpans:
-    """Return the places of the words of a query, those of misspelt words as places of the stored ones."""
+    """Return the places of a query's words, with each misspelt word replaced by its stored spellings."""
     changed = dict[str, tuple[Span, ...]]()
     for word, own in spans.items():
         for name in respelled.get(word, (word,)):
@@ -111,9 +111,9 @@ NearestWords = Callable[[Sequence[str], Sequence[str]], Mapping[str, NearWord]]
 class Matcher:
     """Finds the words of documents that match one of a query's `own` words; words of earlier texts are remembered.
 
-    The same are the word, a phrase that contains it, and a word with the same term by one of the rules of the
-    `ranking`'s scorers; sequences of letters do not count: most words have one in common. Near are words that `nearest`
-    finds, at a small share of the typical cost, if the ranking compares vectors.
+    A word matches at cost 0 if it is the word, a phrase that contains it, or has the same term by one of the rules of
+    the `ranking`'s scorers, other than sequences of letters, of which most words share one. If the ranking compares
+    vectors, words that `nearest` finds at a small share of the typical cost match, too.
     """
 
     def __init__(self, own: Iterable[str], ranking: RankingSpec, nearest: NearestWords) -> None:
@@ -123,7 +123,7 @@ class Matcher:
         self._known = dict[str, Match | None]()
 
     def of(self, words: Iterable[str]) -> Mapping[str, Match | None]:
-        """Return the matches of `words`, None for a word without one; and those of earlier words."""
+        """Return the matches of `words`, None for a word without one, together with the matches of earlier words."""
         new = sorted(set(words) - self._known.keys())
         found = self._found(new) if new and self._own else {}
         self._known.update((word, found.get(word)) for word in new)
@@ -151,7 +151,7 @@ def _terms(words: Sequence[str], rule: str) -> Iterator[tuple[str, str]]:
 def places_of(
     found: Iterable[Occurrence], matcher: Matcher, targets: Container[str] = (), most: float = inf
 ) -> tuple[tuple[Highlight, ...], WordSpans]:
-    """Return the places of words that match a word of the query, in their order, and those of each of the `targets`.
+    """Return the places, in order, of words that match a word of the query, and the places of each of the `targets`.
 
     Once there are more than `most` highlights, the rest of the text is not read; then no word has places.
     """

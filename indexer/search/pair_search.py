@@ -31,8 +31,8 @@ _SOME = 10  # hits of each document by which the largest total of the nearest pa
 class FoundPairs:
     """Ids of the documents of each pair, `first` (p,) and `second` (p,), and distances (p,), increasing.
 
-    `first` < `second`, except in the pairs of `deduplicated` and `PairSource.find_of`. `ids` (n,), increasing, are
-    those of all documents that were compared; `counts` are the cascade's, over the `compared` pairs.
+    `first` < `second`, except in the pairs of `deduplicated` and `PairSource.find_of`. `ids` (n,), increasing,
+    are the ids of all compared documents; `counts` are the cascade's, over the `compared` pairs.
     """
 
     ids: NDArray[np.int64]
@@ -135,7 +135,7 @@ def pairs_of_bags(
     """Find the nearest pairs of `documents`; `near_words` and `count` as of `NearPairs`.
 
     An interrupted run continues after the last row of a file in `directory`, None: it begins again. Words are compared
-    again; what a run with `k` does before the first row is not saved.
+    again; the work of a run with `k` before the first row is not saved.
     """
     ids, (within, k) = documents.ids, (search.within, search.k)
     path = directory / f"pairs-{_checksum_of_run(documents, search)}" if directory else None

@@ -147,7 +147,7 @@ def is_wmd(ranking: RankingSpec) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairSource:
-    """The documents of `view` whose pairs are compared by `ranking`, and what is shown of them.
+    """The documents of `view` whose pairs are compared by `ranking`, and their facts to show.
 
     `keys`, and `named` with titles and words without a vector, are by id. `far`: words without a vector are far from
     all others. `allowed` are the ids of documents considered, None: all; `why_empty` says why there are none.
@@ -165,7 +165,7 @@ class PairSource:
     search_of: SearchOf | None = None
 
     def pairs(self, search: PairSearch) -> Pairs:
-        """Find the nearest pairs of documents, with what is shown of them; see `find`."""
+        """Find the nearest pairs of documents, with their facts to show; see `find`."""
         found = self.find(search)
         return self.shown(found, self.facts(found.documents))
 
@@ -195,8 +195,8 @@ class PairSource:
     def find_of(self, new: NDArray[np.int64], search: PairSearch) -> tuple[FoundPairs, NDArray[np.int64]]:
         """Find the pairs of one of the documents `new` with any other one whose distance is at most `within`.
 
-        `first` are new documents. A new document whose bag another new one of a smaller id has, and that states the
-        same, is in no pair: its distances are the same. The ids of these copies are returned, too.
+        `first` are new documents. A new document is a copy if a new one of a smaller id has the same bag and states the
+        same; a copy is in no pair, since its distances are the same. The ids of copies are returned, too.
         """
         documents = self._compared()
         ids, bags = documents.ids, documents.bags

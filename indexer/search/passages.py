@@ -71,7 +71,7 @@ def nearest_passage(
 ) -> Passage | None:
     """Return the window of up to `size` words that is nearest to a query by WMD, the first of equally near ones.
 
-    `factors` weigh the words of windows as those of documents. None if no window has a word with a vector.
+    `factors` weigh the words of windows as the words of documents. None if no window has a word with a vector.
     """
     every = list(checked(windows(texts, tokenizer, size)))
     names = sorted({word for window in every for word in window.words} - tokenizer.stop_words)

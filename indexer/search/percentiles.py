@@ -58,7 +58,7 @@ class Population:
 def _mixed(ids: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
     """Return a number (n,) of 64 bits for each id: distinct for distinct ids, and pseudo-random (SplitMix64).
 
-    `seed` differs from shard to shard, whose ids are the same: else all of them would sample the same ids.
+    Shards have the same ids and need different `seed`s: else all of them would sample the same ids.
     """
     numbers = ids.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -117,7 +117,7 @@ def _above(values: _Floats, hits: _Floats) -> NDArray[np.int64]:
 
 
 def interval(above: NDArray[np.int64], size: int) -> tuple[_Floats, _Floats]:
-    """Return the bounds (k,) of the shares of which samples of a `size` have so many documents `above` (k,).
+    """Return bounds (k,), lower and upper, of a population's shares, by counts `above` (k,) in a sample of a `size`.
 
     Source: Clopper & Pearson 1934. They hold for a sample with replacement, and all the more for one without; each end
     is wrong in at most 1.25 % of cases, so that either of two samples contains the share in 95 %.

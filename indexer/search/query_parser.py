@@ -210,7 +210,7 @@ class QueryParser:
         return replace(weighted, unknown=unknown, ignored=ignored, respelled=respelled)
 
     def _respelled(self, words: Sequence[str], found: Sequence[StoredWord], query: Query) -> Respelled:
-        """Return the stored words in the place of those that no document has, and that have no vector and no stem.
+        """Return stored words to replace the words that no document has and that have neither vector nor stem.
 
         In a language whose letters have marks, they replace each word of a query that is typed without any. `found` are
         the stored ones among the words. Words stay as they are unless the ranking counts them.

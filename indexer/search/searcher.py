@@ -122,7 +122,7 @@ class Searcher:
         self.view.check(index=index, terms=bool(query.ranking.scorers or (index and query.joined)), vectors=vectors)
 
     def prepare(self, options: SearchOptions, progress: Progress) -> None:
-        """Compute what searches with these options need of all documents, unless it is cached."""
+        """Compute the data of all documents that searches with these options need, unless it is cached."""
         _, query = self._resolved(replace(options, where=None))
         self._prepare(query.ranking, progress)
 
@@ -178,10 +178,10 @@ class Searcher:
     def duplicates_among(
         self, new: NDArray[np.int64], within: float, options: SearchOptions, progress: Progress
     ) -> dict[int, str]:
-        """Return the keys, by id, of those of the documents `new` (m,) to remove if all others are kept.
+        """Return the keys, by id, of the documents among `new` (m,) to remove, all older documents being kept.
 
         New documents are visited after the others, in the order of their ids; the distance must be WMD. A copy of an
-        earlier new document is removed in any case: what is near that one is near the copy, too. Documents that state
+        earlier new document is always removed: a document near that one is near the copy, too. Documents that state
         something else are no copies; see `differences.stated`.
         """
         source = self._pair_source(options, far=self._ranking_of(options).can_have_far_words)
@@ -191,7 +191,7 @@ class Searcher:
         return self._reader.keys([*removals.first.tolist(), *copies.tolist()])
 
     def _pair_source(self, options: SearchOptions, *, far: bool) -> PairSource:
-        """Return the documents that pass a filter as those whose pairs are compared; `far` as in `PairSource`."""
+        """Return the documents that pass a filter, to compare their pairs; `far` as in `PairSource`."""
         files, query = self._resolved(options)
         if not far:
             self._prepare(query.ranking, silent)  # as in `_answer_many`
@@ -340,7 +340,7 @@ class Searcher:
         return replace(ranking, hits=locator.of_stored(self._reader, outcome.ids.tolist(), ranking.hits))
 
     def _locator(self, search: Search, outcome: Outcome, options: SearchOptions, size: AnswerSize) -> Locator:
-        """Return what completes the hits of a search by places in their texts."""
+        """Return the locator, which completes the hits of a search by places in their texts."""
         factors = stored_factors(self._reader, search.view, search.query)
         given = (self._settings.tokenizer, self._embedding, factors, size, outcome.seconds)
         return Locator(search.query, options, *given)

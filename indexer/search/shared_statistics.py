@@ -92,7 +92,7 @@ class SharedStatistics:
 def needed_tables(ranking: RankingSpec, joined: ScorerChoice | None) -> set[TableKey]:
     """Return the tables that searches by a ranking need; `joined`: a scorer that also chooses candidates, by bags.
 
-    Where words are counted, those of all shards are among them: a query's misspelt words become some of these.
+    Where words are counted, the tables have the words of all shards: a query's misspelt words become some of these.
     """
     needed = {(term.gamma or 0.0, term.scorer.rule) for term in ranking.scorers if term.scorer}
     if ranking.weights == "tfidf" or ranking.counted:

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from moverank.rerank.runtime.deadline import check_time
 
 LONGEST_TYPED = 50
-"""The number of distinct words up to which a query is taken for one that somebody typed: longer ones are documents."""
+"""The number of distinct words up to which a query counts as typed by hand: longer ones are documents."""
 
 Respelled = Mapping[str, Mapping[str, float]]
 """The stored words that stand in the place of a word of a query, with the share of its count that each gets."""
 
 _ONE, _TWO = 4, 7
-"""The numbers of letters from which a word may have one error, and two: those of Typesense."""
+"""The numbers of letters from which a word may have one error, and two, as in Typesense."""
 
 _MOST = 5
 """The number of spellings of a word, at most."""
@@ -92,7 +92,7 @@ class Spellings:
 
 
 def _shares(found: Sequence[_Found]) -> Mapping[str, float]:
-    """Return the most frequent of some words, with their shares of the documents of these."""
+    """Return the most frequent of some words, with their shares of the sum of their frequencies."""
     best = sorted(found, key=lambda one: (-one.frequency, one.word))[:_MOST]
     total = sum(one.frequency for one in best)
     return {one.word: one.frequency / total for one in best}

@@ -66,7 +66,7 @@ _TABLE_KINDS: Kinds = {"text": ("|u1", 1), "ends": ("<i8", 1), "of_words": ("<i4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DerivedTable:
-    """Different `terms`, sorted by their UTF-8 bytes, and `of_words`, the numbers of those of a vocabulary's words."""
+    """Different `terms`, sorted by UTF-8 bytes, and `of_words`, the numbers of the terms of a vocabulary's words."""
 
     terms: Vocabulary
     of_words: WordTerms

@@ -67,7 +67,7 @@ def stored_frequencies(reader: Reader) -> Frequencies:
 
 
 def fit_encoder(reader: Reader, words: KnownWords, settings: Settings, factors: NDArray[np.float64] | None) -> Encoder:
-    """Fit the encoder that the settings name to a sample of documents; `factors` (v,) are those of the `words`."""
+    """Fit the encoder that the settings name to a sample of documents; `factors` (v,) weigh the `words`."""
     stride, first = max(1, reader.document_count() // FIT_SAMPLE), 0
     sample: list[Portion] = []
     if learns(settings):

@@ -1,4 +1,4 @@
-"""Databases by SQLAlchemy: rows over its connections, engines of SQLite files, and errors as those of `indexer`."""
+"""SQLAlchemy's rows and engines of SQLite files; database errors become errors of `indexer`."""
 
 import sqlite3
 import tempfile

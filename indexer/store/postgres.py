@@ -86,7 +86,7 @@ def create_schema(connection: Connection, url: str) -> None:
 
 
 def limit_waiting(connection: Connection) -> None:
-    """Let statements of a transaction that changes tables wait for others so long only: all others wait behind them."""
+    """Limit the time that statements which change tables wait for others: all others wait behind them."""
     connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_LONGEST_WAIT}s'")
 
 

@@ -114,7 +114,7 @@ def is_interruption(error: object) -> bool:
 def check_own(path: Path) -> None:
     """Raise CollectionError if a database file, or one of those that SQLite writes beside it, is a symbolic link.
 
-    In a collection from somebody else, it could lead to any file of the user, which would be overwritten.
+    In a collection from another user, it could lead to any file of this one, which would be overwritten.
     """
     for suffix in ("", "-wal", "-shm", "-journal"):
         file = path.with_name(path.name + suffix)
@@ -125,7 +125,7 @@ def check_own(path: Path) -> None:
 def check_content(connection: sqlite3.Connection, path: Path) -> None:
     """Raise CollectionError for a file with what moverank never makes, before anything is written to it.
 
-    In a collection from somebody else, a view in the place of a table could compute without end.
+    In a collection from another user, a view in the place of a table could compute without end.
     """
     tables = set[str]()
     for kind, name, sql in connection.execute("SELECT type, name, sql FROM sqlite_master"):

@@ -45,7 +45,7 @@ from moverank.indexer.store.writer import Writer
 class Transaction:
     """A transaction by `connect` that reads one state; once ended, it can begin again, and its `reader` reads by it.
 
-    `translated` is a block whose errors are those of `database_errors`. `began` is a monotonic time. Raises
+    `translated` is a block whose errors become those of `database_errors`. `began` is a monotonic time. Raises
     CollectionError, such as ConnectionLost.
     """
 

@@ -79,7 +79,7 @@ def _from_hub(name: str, progress: Progress) -> Path:
         disable_progress_bars()
         with _quiet("huggingface_hub"):
             return Path(huggingface_hub.snapshot_download(name, allow_patterns=patterns))
-    except Exception as error:  # of the Hub, of its HTTP client, or ValueError for what is no name
+    except Exception as error:  # of the Hub or its HTTP client, or ValueError for an invalid name
         reason = str(error).strip().partition("\n")[0]
         raise VectorsError(
             f"hf:{name} is not available ({reason}): connect to the network, or name a directory with the model; "

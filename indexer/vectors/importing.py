@@ -36,7 +36,7 @@ def import_vectors(
     without the packages that read a model.
 
     `source` is a path, `gensim:NAME` or `hf:NAME`; `directory` is created or replaced. `normalize` scales vectors to
-    unit length, None: those of a static embedding model alone; zero vectors stay zero. With the `language` of the
+    unit length, None: only vectors of a static embedding model; zero vectors stay zero. With the `language` of the
     texts, a code, words are also found in another case, without marks, or as compounds (`Forms`), but for a model,
     which composes every word as it was trained to.
     `trust_pickle` allows pickles, which can run any code. `progress` is called after each chunk.

@@ -60,9 +60,9 @@ def train_lsi(
 def _with_own(vectors: NDArray[np.float64], matrix: Any, seed: int) -> NDArray[np.float64]:
     """Return the words' vectors (v, d + `OWN_DIMENSIONS`) of the same lengths, each in part in a direction of its own.
 
-    Words that occur in one and the same document alone have equal rows of U S, though nothing says that they mean the
-    same. The share 1 / (4 df^3) of a word's squared length is moved to a random direction in dimensions beside those of
-    the SVD: at length 1, two such words are .7 apart, unrelated ones 1.4. `matrix` (v, n) is A.
+    Words that occur only in one document, the same one, have equal rows of U S, though they need not mean the same. A
+    share, 1 / (4 df^3), of a word's squared length is moved to a random direction in dimensions that the SVD does not
+    use: at length 1, two such words are .7 apart, unrelated ones 1.4. `matrix` (v, n) is A.
     """
     shares = 0.25 / matrix.count_nonzero(axis=1)[:, None] ** 3.0
     own = np.random.default_rng(seed).standard_normal((len(vectors), OWN_DIMENSIONS))

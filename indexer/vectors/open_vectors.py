@@ -32,7 +32,7 @@ from moverank.rerank.errors import EmbeddingError, OptionError
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.forms import Forms
 from moverank.rerank.words.languages import language_of
-from moverank.rerank.words.subwords import NGrams, Pieces, Split, Subwords
+from moverank.rerank.words.subwords import NGrams, Pieces, Splitter, Subwords
 from moverank.rerank.words.vocabulary import Vocabulary
 
 HASHES, ROWS = "form-hashes", "form-rows"
@@ -150,7 +150,7 @@ def _forms(directory: Path, stored: Mapping[str, Any], v: int, checksums: Mappin
     return Forms(language_of(stored["language"]).code, hashes, rows)
 
 
-def _split(directory: Path, sizes: Mapping[str, Any], checksums: Mapping[str, FileChecksum]) -> Split:
+def _split(directory: Path, sizes: Mapping[str, Any], checksums: Mapping[str, FileChecksum]) -> Splitter:
     """Return how words are split into subwords, by the manifest's `sizes`."""
     if "drop_unknown" not in sizes:
         return NGrams(int(sizes["min_n"]), int(sizes["max_n"]))

@@ -105,7 +105,7 @@ def write_vectors(
 def rewrite_forms(source: Path, target: Path, language: str) -> Embedding:
     """Write the vectors in the directory `source` to `target`, for texts in another language, and open them.
 
-    All files but those of the other forms of words are copied. Raises VectorsError for damaged files.
+    All files are copied, except those with other forms of words. Raises VectorsError for damaged files.
     """
     verify_vectors(source)  # else damaged numbers would get new checksums
     one, manifest = open_vectors(source), read_manifest(source)

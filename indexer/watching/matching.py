@@ -50,7 +50,7 @@ _Floats = NDArray[np.float64]
 _Rows = NDArray[np.int64]
 
 
-class Counted(NamedTuple):
+class KnownCounts(NamedTuple):
     """Documents or watches by their words with a vector; words of `counts` (n,) are positions among these `words`."""
 
     counts: PartCounts
@@ -74,7 +74,7 @@ class WatchPool:
     """
 
     watches: tuple[Watch, ...]
-    counted: Counted  # words have no ids of the store
+    counted: KnownCounts  # words have no ids of the store
     near_words: NearWordsOf
     made_for: tuple[object, ...]
     has_words: bool
@@ -111,7 +111,7 @@ class WatchPool:
         rows, counts = keep_words(np.arange(len(watches)), all_counts, np.arange(len(texts)), kept)
         words = KnownWords(np.zeros(len(kept), np.int64), vectors[kept], [texts[i] for i in kept.tolist()])
         kept_watches = tuple(watches[row] for row in rows.tolist())
-        return cls(kept_watches, Counted(counts, words), NearWordsOf(words.vectors), made_for, bool(texts))
+        return cls(kept_watches, KnownCounts(counts, words), NearWordsOf(words.vectors), made_for, bool(texts))
 
     @property
     def longest(self) -> Watch:
@@ -161,7 +161,7 @@ def add_watch(writer: Writer, settings: Settings, embedding: Embedding, watch: W
     return watch
 
 
-class Matcher:
+class WatchMatcher:
     """Writes the events of the watches `pool` in the transactions that follow revision `since`.
 
     `settings` and `embedding` are the collection's. `events` is the number of events so far.
@@ -219,35 +219,35 @@ class _Run:
         with_bag, counts = keep_words(own.ids, own.counts, own.word_ids, words.ids)
         if not len(with_bag):
             return
-        documents, first = _Documents(Counted(counts, words), self._pool), 0
+        documents, first = _WatchedDocuments(KnownCounts(counts, words), self._pool), 0
         for (distance, gamma, weights), group in groupby(self._pool.watches, _comparison):
             bags = self._bags(documents.counted, gamma, weights)
             watches = list(group)
             own_counts = self._pool.counted.counts.take(first + np.arange(len(watches)))
             first += len(watches)
-            queries = self._bags(Counted(own_counts, self._pool.counted.words), gamma, weights)
+            queries = self._bags(KnownCounts(own_counts, self._pool.counted.words), gamma, weights)
             for watch, rows, distances in documents.matches(bags, watches, queries, distance):
                 pairs = zip(with_bag[rows].tolist(), distances.tolist(), strict=True)
                 yield from (_Found(id_, watch, value) for id_, value in pairs)
 
-    def _bags(self, counted: Counted, gamma: float, weights: Weights) -> Bags:
+    def _bags(self, counted: KnownCounts, gamma: float, weights: Weights) -> Bags:
         """Return the bags (n,) of documents or watches."""
         words = counted.words
         factors = self._factors.of(weights, words.ids, words.texts)
         return weigh(counted.counts, gamma, factors, self._title_weight)
 
     def _filtered(self, found: Sequence[_Found]) -> Iterator[_Found]:
-        """Yield those of `found`, one watch after another, that pass the filters of their watches."""
+        """Yield the items of `found`, one watch after another, that pass the filters of their watches."""
         documents = filtered_documents(self._reader, {one.id for one in found if one.watch.where})
         for where, group in groupby(found, lambda one: one.watch.where):
             passes = document_test(where)
             yield from (one for one in group if not where or passes(documents[one.id]))
 
 
-class _Documents:
+class _WatchedDocuments:
     """Documents (n,) that are compared with the watches of a `pool`."""
 
-    def __init__(self, counted: Counted, pool: WatchPool) -> None:
+    def __init__(self, counted: KnownCounts, pool: WatchPool) -> None:
         self.counted, self._pool = counted, pool
         self._norms = vector_norms(counted.words.vectors)
         place = {text: place for place, text in enumerate(counted.words.texts)}

@@ -1,1 +1,1 @@
-"""The migrations, one module for each schema, which has the number of the version that brought it."""
+"""The migrations, one module for each schema, numbered by the version that introduced it."""

@@ -160,7 +160,7 @@ def row_entries(
 
 
 def run_heads(starts: NDArray[np.int64], *columns: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Return which entries (nnz,) of rows with these `starts` (n + 1,) differ from the one before in the row."""
+    """Return which entries (nnz,) differ from the previous one of their row; rows begin at `starts` (n + 1,)."""
     heads = np.ones(len(columns[0]), bool)
     heads[1:] = reduce(np.logical_or, (column[1:] != column[:-1] for column in columns))
     heads[starts[:-1][np.diff(starts) > 0]] = True

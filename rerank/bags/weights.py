@@ -59,7 +59,7 @@ class PartCounts:
 
 
 def document_frequencies(rows: PartCounts | Bags, words: int) -> NDArray[np.int64]:
-    """Return in how many of `rows` each of so many `words` occurs (v,)."""
+    """Return the number of `rows` in which each of v = `words` words occurs (v,)."""
     return np.bincount(rows.words[run_heads(rows.starts, rows.words)], minlength=words).astype(np.int64)
 
 

@@ -1,4 +1,4 @@
-"""The units of texts in place, and which units of one text may be carried to which of another, at what cost."""
+"""The units of texts with their places, and the units of one text that may be carried to another's, with costs."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence

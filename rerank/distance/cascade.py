@@ -52,7 +52,7 @@ class Cascade:
 
     If results may be partial, the search ends with the rows so far when the time is used up, if the bounds of all are
     known by then; else it raises OutOfTime. `answer` returns the nearest rows; `upper_bounds` may be called before, so
-    that searches among other bags get one limit with this one.
+    that searches among other bags can share one limit with it.
     """
 
     def __init__(self, compared: Comparison, wanted: Wanted) -> None:
@@ -353,7 +353,7 @@ class Cascade:
         return self._exact[row][0]
 
     def _limited(self) -> Wanted:
-        """Return what is wanted within the limit."""
+        """Return the request with the current limit as its largest distance."""
         return replace(self._wanted, within=self._limit)
 
     def _solve_in_order_of_bounds(self, rows: RowIndices) -> Nearest:

@@ -163,7 +163,7 @@ def evidence_of(
     return Evidence(sentences, tuple(key for key, _ in sources), limit)
 
 
-_TIE = 1e-9  # of the largest cost: what another unit costs more, so that of equal costs the same unit is chosen
+_TIE = 1e-9  # of the largest cost, added to the costs of other units: at equal costs, the same unit is chosen
 
 
 class _Sources:
@@ -190,7 +190,7 @@ class _Sources:
     def chosen(self, wanted: Mapping[int, int]) -> dict[int, list[int]]:
         """Return which occurrences of each unit (by number) are used, as many as `wanted`, in order.
 
-        They are from as few sentences as a greedy choice takes: always the sentence that has most of what is missing.
+        A greedy choice keeps the sentences few: the next one is always the one with most of the missing units.
         """
         missing, chosen = dict(wanted), defaultdict[int, list[int]](list)
         found: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
@@ -214,7 +214,7 @@ class _Sources:
 
 
 def _gain(places: Mapping[int, Sequence[int]], missing: Mapping[int, int]) -> int:
-    """Return how much of what is missing a sentence with units at these places has."""
+    """Return how many of the missing units a sentence with units at these places has."""
     return sum(min(missing[number], len(own)) for number, own in places.items())
 
 
@@ -232,7 +232,7 @@ class _Claim:
         self._masses = np.array([len(places) for places in sources.places], np.int64)
 
     def sentence(self, span: Span, places: Sequence[int]) -> SentenceEvidence:
-        """Return what is covered of the sentence whose units are at `places`."""
+        """Return the coverage of the sentence whose units are at `places`."""
         check_time()
         by_unit = defaultdict[int, list[int]](list)
         for place in places:

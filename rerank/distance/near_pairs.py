@@ -108,8 +108,8 @@ class NearPairs:
 
     Words that are not `known` (v,) (None: all are known) have a vector of zeros. Each gets a vector that is orthogonal
     to all others and has the average length of the known vectors. So the ground cost stays Euclidean. `near_words` has
-    the arguments of `NearWords.of`, and may return what it returned before for the same words. Of the pairs, only those
-    with one of the first `count` bags are sought, None: all are.
+    the arguments of `NearWords.of`, and may return what it returned before for the same words. Only pairs with one of
+    the first `count` bags are sought; None: all pairs.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class NearPairs:
         return PairsOfRow(row, others[found.rows[wanted]], found.distances[wanted], found.counts)
 
     def _with_unknown(self, bag: Bag, bags: Bags, known: NDArray[np.bool_]) -> tuple[Bag, Bags, NDArray[np.float32]]:
-        """Return `bag` and `bags` over the words that they have, and the vectors of these, unknown ones included.
+        """Return `bag` and `bags` over their own words, and the vectors of these words, including unknown ones.
 
         Only the unknown words of `bag` need a direction each: other unknown words are equally far from all words of
         `bag`, so that they share one direction.

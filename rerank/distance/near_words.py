@@ -2,7 +2,7 @@
 
 A word that is not among the near words of another costs at least as much as the farthest of them. So a bag's side of
 RWMD is the cost of its words if all are far, less what near words in the other bag save; an inverted file adds up the
-savings, and pairs without near words are never looked at. Savings are subtracted from sums of at most `radius`, so the
+savings, and pairs without near words are never visited. Savings are subtracted from sums of at most `radius`, so the
 margin of the bound is absolute: see `rerank.distance.bounds`.
 
 Bags are compared with each other, or with bags of other words, such as a stream of documents with stored queries.
@@ -55,8 +55,8 @@ class NearWords:
         """Return the near words of words with `vectors` (v, d) among themselves, each increasing by cost.
 
         Each word is the first of its own near words, at cost 0. Words that are not `known` (v,) have vectors of length
-        `far` instead, orthogonal to all others. Only those that are `sought` (v,), None: all, are compared with all
-        words; others are near them alone, with the radius 0.
+        `far` instead, orthogonal to all others. Only words `sought` (v,), None: all, are compared with all words;
+        other words are near these alone, with the radius 0.
         """
         v, wanted = len(known), np.ones(len(known), bool) if sought is None else sought
         radius = np.zeros(v)
@@ -141,7 +141,7 @@ class NearWordsOf:
     def nearest(self, vectors: NDArray[np.float32], *, own: bool = False) -> Lists:
         """Return the nearest of the words (v, k) of other words with `vectors` (v, d), cost floors (v, k), radius (v,).
 
-        If `own`, the vectors are those of the first words: each is its own nearest, at cost 0.
+        If `own`, the first words have these vectors: each is its own nearest, at cost 0.
         """
         from moverank.rerank.kernels.nearest_words import keep_nearest_of_rows
 
@@ -186,7 +186,7 @@ class NearWordsOf:
 
 
 def common_words(bags: Bags, v: int, share: float) -> NDArray[np.int64]:
-    """Return the most common of the `v` words of `bags`, so many that they have this `share` of the mass of each."""
+    """Return the union, over `bags`, of the commonest of the `v` words that have this `share` of a bag's mass."""
     rank = np.empty(v, np.int64)
     rank[np.argsort(-np.bincount(bags.words, bags.weights, v), kind="stable")] = np.arange(v)
     rows = np.repeat(np.arange(len(bags)), np.diff(bags.starts))
@@ -199,7 +199,7 @@ def common_words(bags: Bags, v: int, share: float) -> NDArray[np.int64]:
 class PairBounds:
     """Lower bounds of the distances of `bags` (n,) from `others` (m,), whose words have `near` words among theirs.
 
-    Without `others`, those of all pairs of `bags`.
+    Without `others`, `bags` are compared with each other.
     """
 
     def __init__(self, bags: Bags, near: NearWords, others: Bags | None = None) -> None:
@@ -214,7 +214,7 @@ class PairBounds:
     def of_rows(self, first: int, last: int, limit: float) -> NDArray[np.float64]:
         """Return the bounds (last - first, n) of the rows from `first` to `last`.
 
-        Of pairs of the same bags, those of later bags are set, and the second side of RWMD is skipped where the first
+        Without others, only bounds of later bags are set, and the second side of RWMD is skipped where the first
         exceeds `limit`. With others, the bounds are the side of `bags`.
         """
         from moverank.rerank.kernels.nearest_words import pair_bounds

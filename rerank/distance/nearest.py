@@ -19,7 +19,7 @@ from moverank.rerank.ranking import Distance, Nearest, StageCounts
 
 
 class NearestSearch(Protocol):
-    """The search for the nearest bags in two phases, so that searches among other bags get one limit with it."""
+    """The search for the nearest bags in two phases, so that searches among other bags can share one limit with it."""
 
     def upper_bounds(self, *, close: bool = False) -> NDArray[np.float64]:
         """Return upper bounds of the values that rank the nearest rows, increasing, at most `k`; `close`: finer."""

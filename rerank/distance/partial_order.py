@@ -1,4 +1,4 @@
-"""The order of bags as far as a measure needs it: most bags are placed by bounds, without their exact distances.
+"""The order of bags as exactly as a measure needs it: bounds place most bags, without exact distances.
 
 Average precision, recall and the other measures of a ranking depend on the positions of its relevant documents alone.
 A bag whose bounds are both below or both above the distance of a relevant one is on the right side of it, whatever its
@@ -51,7 +51,7 @@ class PartialOrder(Cascade):
         self._limit = min(self._limit, needed, self._smallest_high(self._cutoff))
 
     def _solve_places(self, rows: RowIndices) -> None:
-        """Solve the first of `rows`, rows with exact places, and all whose bounds enclose a distance of these."""
+        """Solve the first of `rows`, rows with exact places, and all whose bounds enclose one of these distances."""
         first = best_first(rows, self._lower[rows], self._value, self._limited())[0]
         placed = self._places.rows[self._lower[self._places.rows] <= self._limit]
         self._solve_all(placed)

@@ -63,7 +63,7 @@ def solve_partial(row_masses: Masses, column_masses: Masses, arcs: Arcs, cost: N
 
 
 def _parts(n: int, m: int, arcs: Arcs) -> list[NDArray[np.int64]]:
-    """Return the numbers of the arcs of each problem: all of a small one, of a large one those that are connected."""
+    """Return the numbers of the arcs of each part: a small problem is one, a large one its connected components."""
     if not len(arcs[0]):
         return []
     if n * m <= _LARGEST_WHOLE:
@@ -81,7 +81,7 @@ def _parts(n: int, m: int, arcs: Arcs) -> list[NDArray[np.int64]]:
 def _solved(
     row_masses: Masses, column_masses: Masses, arcs: Arcs, cost: NDArray[np.float64], own: NDArray[np.int64]
 ) -> PartialPlan:
-    """Solve the problem of some arcs, `own` (b,); rows and columns without one of these have no part in it."""
+    """Solve the problem of the arcs `own` (b,) alone, with only the rows and columns that have one of these arcs."""
     used_rows, rows = np.unique(arcs[0][own], return_inverse=True)
     used_columns, columns = np.unique(arcs[1][own], return_inverse=True)
     problem = _Problem(row_masses[used_rows], column_masses[used_columns], rows, columns, cost[own])
@@ -103,7 +103,7 @@ class _Problem:
     cost: NDArray[np.float64]
 
     def most(self) -> Masses:
-        """Return the mass (a,) on each arc of a plan that moves as much as possible: what stays costs 1."""
+        """Return the mass (a,) on each arc of a plan that moves as much as possible: mass that stays costs 1."""
         n, m = len(self.a), len(self.b)
         rows = np.concatenate([self.rows, np.arange(n), np.full(m + 1, n)])
         columns = np.concatenate([self.columns, np.full(n, m), np.arange(m + 1)])
@@ -130,7 +130,7 @@ class _Problem:
         return mass, gap * unit
 
     def _solved(self, a: Masses, b: Masses, arcs: Arcs, cost: NDArray[np.float64]) -> tuple[Masses, float]:
-        """Return the mass on the first arcs, those of the problem, and the duality gap."""
+        """Return the mass on the arcs of the problem, which come first, and the duality gap."""
         matrix = np.zeros((len(a), len(b)))
         matrix[arcs] = cost
         found = _vertex(a.astype(np.float64), b.astype(np.float64), matrix, arcs)
@@ -165,7 +165,7 @@ class _Problem:
 
 
 def _vertex(a: NDArray[np.float64], b: NDArray[np.float64], cost: NDArray[np.float64], arcs: Arcs) -> Vertex:
-    """Return POT's result; it begins anew with more iterations after each check of the time."""
+    """Return POT's result; it restarts with more iterations after each check of the time."""
     most = _FIRST_ITERATIONS
     while True:
         check_time()

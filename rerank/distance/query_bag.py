@@ -41,7 +41,7 @@ class QueryBag:
 class Comparison:
     """A `query`, the `bags` (n,) that it is compared with, and the `vectors` (v, d) of the words of these.
 
-    `lengths` (v,) are those of the vectors, and `centres` (n, d) the centroids of the bags, if already computed.
+    `lengths` (v,) of the vectors and `centres` (n, d), the centroids of the bags, are given if already computed.
     """
 
     query: QueryBag

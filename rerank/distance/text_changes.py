@@ -1,8 +1,8 @@
 """The changes between two versions of a text: units that are kept, moved, changed, new and dropped.
 
-Units that both versions have are the same ones, as often as both have them: first those in the longest unique runs, so
-that a sentence is carried as a whole (Heckel 1978), then the others in order. What is left is carried to near words at
-the same place by partial transport. Units outside the longest run in the order of the old version are moved, unless
+Units of both versions are matched as often as both have them: first those in the longest unique runs, so that a
+sentence is carried as a whole (Heckel 1978), then the others in order. Partial transport carries the remaining units to
+near words at the same place. Units outside the longest run in the order of the old version are moved, unless
 they are changed.
 """
 

@@ -171,7 +171,7 @@ class _Problem:
         return _Solution(distance, mass, u, v, self._gap(distance, u, v), failure)
 
     def _vertex(self, arcs: Arcs | None) -> Vertex:
-        """Return POT's result; a long problem is solved anew with more iterations after each check of the time."""
+        """Return POT's result; a long problem restarts with more iterations after each check of the time."""
         most = min(_FIRST_ITERATIONS, _MAX_ITERATIONS) if self.cost.size >= _LONG_PROBLEM else _MAX_ITERATIONS
         while True:
             self._check_time()

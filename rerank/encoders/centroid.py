@@ -39,7 +39,7 @@ def centroids(bags: Bags, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 class Centroid:
     """The centroid as an encoder: a fit learns only the dimension of word vectors, and with `idf` document frequencies.
 
-    The option `idf` multiplies the weights of bags by idf. It is meant for bags without tf-idf weights, which would
+    The option `idf` multiplies the weights of bags by idf. Use it for bags without tf-idf weights, which would
     count idf twice. The distance of the centroids is then no bound of the WMD of the bags, and a candidate list
     contains fewer of their nearest neighbours than without `idf` (tests/benchmarks/first_stage.py).
     """

@@ -76,7 +76,7 @@ def join_run(judgments: Judgments, run: Mapping[str, Sequence[str]]) -> dict[str
 def run_lines(query: str, keys: Sequence[str], name: str, scores: NDArray[np.float64] | None = None) -> list[str]:
     """Return the lines `query Q0 document rank score name` of the ranked `keys` (n,), best first.
 
-    `scores` (n,) decrease; scores that trec_eval could not tell apart are lowered a little. None: n, n - 1, ..., 1.
+    `scores` (n,) decrease; scores that trec_eval could not distinguish are lowered a little. None: n, n - 1, ..., 1.
     """
     query, name = run_field(query), run_field(name)
     falling = np.arange(len(keys), 0, -1.0) if scores is None else strictly_falling(scores)

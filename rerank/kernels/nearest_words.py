@@ -71,7 +71,7 @@ def _near_bag(row, bags, near, nearest, found, found_by):  # type: ignore[no-unt
 
 @compiled()
 def _subtract_savings(begin, found, nearest, radius, postings, lower):  # type: ignore[no-untyped-def]
-    """Subtract from `lower` (n,) what each bag from `begin` on saves by the words `found` near it."""
+    """Subtract from `lower` (n,) the savings of each bag from `begin` on by the words `found` near it."""
     starts, bags, weights = postings
     for word in found:
         saves = radius[word] - nearest[word]
@@ -84,7 +84,7 @@ def _subtract_savings(begin, found, nearest, radius, postings, lower):  # type: 
 
 @compiled()
 def _savings(row, other, bags, near, radius, owner):  # type: ignore[no-untyped-def]
-    """Return what the bag `row` saves by near words in the bag `other`; `owner` (v,) is scratch."""
+    """Return the savings of the bag `row` by near words in the bag `other`; `owner` (v,) is scratch."""
     starts, words, weights = bags
     near_starts, near_words, costs = near
     pair = row * len(starts) + other

@@ -249,7 +249,7 @@ def _kernel(local, u, v, sharp):  # type: ignore[no-untyped-def]
 
 @compiled(fastmath=SUMS, error_model="numpy")
 def _scale(kernel, left, right, steps, f, g):  # type: ignore[no-untyped-def]
-    """Scale the rows of the kernel (n, w) to `left` and its columns to `right`, in turn, `steps` times.
+    """Scale the rows of the kernel (n, w) to `left`, then its columns to `right`, `steps` times.
 
     `f` (n,) receives the factors of the rows; `g` (w,) has the initial factors of the columns, and receives the final
     ones. Four rows at a time share each load and store of the columns, and do not wait for each other's sums.

@@ -30,7 +30,7 @@ _UNIT = 1e-5  # how far the length of a unit vector may be from 1 in float32
 
 
 def check_encoder(encoder: type[Encoder], options: Options | None = None) -> None:
-    """Check the whole contract of an encoder; AssertionError says what is wrong.
+    """Check the whole contract of an encoder; AssertionError names the fault.
 
     `options` of its `fit` should make the encoder small: it is fitted some hundred times.
     """

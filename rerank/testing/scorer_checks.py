@@ -23,7 +23,7 @@ _UNSEEN = ("x0", "x1")
 
 
 def check_scorer(scorer: type[Scorer], options: Options | None = None) -> None:
-    """Check the whole contract of a scorer with `options` of its `fit`; AssertionError says what is wrong."""
+    """Check the whole contract of a scorer with `options` of its `fit`; AssertionError names the fault."""
     for check in SCORER_CHECKS:
         check(scorer, options or {})
 

@@ -47,7 +47,7 @@ class Detected:
 
     @property
     def code(self) -> str:
-        """Return the one of `CODES` for these texts, "none" for several languages and for one that it lacks."""
+        """Return the code, one of `CODES`, of these texts; "none" for several languages and for one without a code."""
         return self.main if self.main in CODES else NO_LANGUAGE
 
     def share(self, code: str) -> float:

@@ -55,7 +55,7 @@ class Embedding:
     vectors have length 1; composed ones are then scaled to length 1, too. `forms` find words that have a row in another
     form, and compounds, before subwords do. `before` is called with the rows (n,) that
     `gather` is about to read, so that the owner of a memory-mapped file can verify them. `lengths` (v,) float32 are
-    those of `unit` vectors before they were scaled, None: not known. Raises EmbeddingError for inconsistent types and
+    the lengths of `unit` vectors before scaling; None: unknown. Raises EmbeddingError for inconsistent types and
     shapes; the values are checked by `Embedding.of` only, since they may be gigabytes.
     """
 
@@ -161,7 +161,7 @@ class Embedding:
     def find(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Return the rows (n,) of `words`, folded as a tokenizer does.
 
-        COMPOSED is that of a word of known parts or subwords alone, UNKNOWN that of any other word without a row.
+        The row is COMPOSED for a word of known parts or subwords alone, UNKNOWN for any other word without a row.
         """
         rows = self._vocabulary.find(words)
         if self.has_steps:
@@ -182,7 +182,7 @@ class Embedding:
 
     @property
     def has_steps(self) -> bool:
-        """Return whether words can be found otherwise than as they are."""
+        """Return whether words can be found in other forms, or composed of subwords."""
         return self.forms is not None or self.subwords is not None
 
     def step(self, word: str, row: int) -> str:

@@ -1,9 +1,9 @@
 """The form of a word in which texts are compared, however it is written: version 2 of the tokenizer.
 
 A word is in lower case and in Unicode's composed form. Soft hyphens, variation selectors (as of emoji), Arabic vowel
-marks and tatweel are dropped, and compatibility forms are what they stand for: full-width letters, ligatures,
-superscripts (NFKC, for letters and digits).
-Joiners (ZWNJ and ZWJ) stay within words. The Turkish pair of dotted and dotless i is one of two languages' rules.
+marks and tatweel are dropped, and compatibility forms become the characters that they stand for: full-width
+letters, ligatures, superscripts (NFKC, for letters and digits). Joiners (ZWNJ and ZWJ) stay within words. Azerbaijani
+and Turkish distinguish dotted and dotless i.
 """
 
 import re
@@ -46,7 +46,7 @@ def _marks() -> str:
 
 @cache
 def _forms() -> dict[int, str]:
-    """Return what each character with another form becomes, an empty text for those that are dropped."""
+    """Return the form of each character that folding changes, an empty text for a dropped one."""
     dropped = re.compile(f"[{_ARABIC_MARKS}{_TATWEEL}{_SOFT_HYPHEN}]")
     forms = {code: "" for code in range(0x80, 0x700) if dropped.match(chr(code))}
     for code in range(0x80, _LAST):

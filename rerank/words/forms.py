@@ -5,7 +5,7 @@ word without an entry of its own is looked up in this order:
 
 1. case: the most frequent entry, which is the first in the file, that folds to the word: `Berlin` for `berlin`.
 2. marks: the most frequent entry that is equal without marks: `cafe` for `café`, and `café` for `cafe`. Letters with
-   marks that a language tells apart stay (Swedish å ä ö, Russian й), and German umlauts are `ae`, `oe`, `ue`.
+   marks that a language distinguishes stay (Swedish å ä ö, Russian й), and German umlauts are `ae`, `oe`, `ue`.
 3. phrase: the entry of a phrase (see `phrases`), as it is or found as in 1 and 2.
 4. compound: in languages that write compounds as one word, two entries of which it consists, perhaps with a link:
    `apfelkuchen`, `arbeitsvertrag`. Of several pairs, the most frequent one by Zipf's law counts: that of the least
@@ -32,7 +32,7 @@ UNFOUND, EXACT, CASE, MARKS, COMPOUND, SUBWORDS, PHRASE = STEPS
 """The step of the look-up that finds the vector of a word, "unknown" where none does."""
 
 _MARKS = frozenset(map(chr, (*range(0x300, 0x370), *range(0x653, 0x656))))
-"""Marks on Latin, Greek and Cyrillic letters, and Arabic madda and hamza; those of other scripts are vowels."""
+"""Marks on Latin, Greek and Cyrillic letters, and Arabic madda and hamza; marks of other scripts are vowels."""
 
 _LETTERS = {
     "az": "çğöşü",
@@ -85,7 +85,7 @@ def compared(word: str, language: str) -> str:
 
 
 def without_marks(word: str, language: str) -> str:
-    """Return a folded word without the marks that its language does not tell apart."""
+    """Return a folded word without the marks that its language does not distinguish."""
     if word.isascii():
         return word
     spelled = _SPELLED.get(language, {})
@@ -109,8 +109,8 @@ def _hash(word: str) -> int:
 class Forms:
     """Finds entries in other forms, for texts in a `language`, a code.
 
-    `rows` (m,) int32 are the entries that could be words of a text but are not as they are, and `hashes` (m,) uint64,
-    increasing, those of their forms without marks; equal ones are ordered by row. Both may be memory-mapped.
+    `rows` (m,) int32 are the entries that match words of a text only in another form; `hashes` (m,) uint64, increasing,
+    are the hashes of their forms without marks, equal ones ordered by row. Both may be memory-mapped.
     """
 
     language: str
@@ -143,7 +143,7 @@ class Forms:
         return Forms, (self.language, np.array(self.hashes), np.array(self.rows))
 
     def find(self, word: str, vocabulary: Vocabulary) -> int:
-        """Return the row of a word that `vocabulary`, the entries, does not have as it is; else UNKNOWN."""
+        """Return the row of a word that `vocabulary`, the entries, has only in another form; else UNKNOWN."""
         plain, others = without_marks(word, self.language), list[int]()
         for row, folded in self._without_marks(plain, vocabulary):
             if folded == word:

@@ -16,7 +16,7 @@ AUTO_LANGUAGE = "auto"
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A language: its `code`, and its `name` in English, which is also that of its stemmer if it has one (`stems`)."""
+    """A language: its `code`, and its `name` in English, which also names its stemmer if it has one (`stems`)."""
 
     code: str
     name: str

@@ -1,4 +1,4 @@
-"""Words that negate or limit what others say, by language; only words that do little else."""
+"""Words that negate or limit other words, by language; only words with hardly another use."""
 
 NEGATIONS: dict[str, frozenset[str]] = {
     code: frozenset(words.split())

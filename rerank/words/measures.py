@@ -83,7 +83,7 @@ Conversion = Callable[[Fraction], Fraction]
 def measure_of(text: str, start: int) -> tuple[int, Conversion, str] | None:
     """Return end, conversion to the base unit, and dimension of the unit of measurement at `start`; None without one.
 
-    Symbols have their case (`mM` is no `mm`); names may have a plural, and be in any case. A unit with a power, or with
+    Symbols are case-sensitive (`mM` is no `mm`); names may be plural, and in any case. A unit with a power, or with
     a rest that is no unit, as in `kg/m2` and `mg/dose`, is a dimension of its own, which is not converted.
     """
     found = _AFTER.match(text, start)

@@ -1,6 +1,6 @@
 """Phrases of word vectors: entries of several words that a file joins by `_`, such as `New_York` of word2vec's.
 
-Where the words of a text are those of a phrase, side by side, they are one word, `new_york`, with the phrase's vector.
+Adjacent words of a text that form a phrase become one word, `new_york`, with the phrase's vector.
 Scorers count the words of which it consists.
 """
 
@@ -61,7 +61,7 @@ class Phrases:
                     break
 
     def joined(self, words: Sequence[str]) -> list[str]:
-        """Return the words in order, those of each phrase as one."""
+        """Return the words in order, with each phrase joined to one word."""
         found, last = list[str](), 0
         for start, end, phrase in self.find(words):
             found += [*words[last:start], phrase]
@@ -71,5 +71,5 @@ class Phrases:
 
 @lru_cache(maxsize=8)  # 20,000 phrases take 5 MB
 def phrases_named(phrases: str) -> Phrases:
-    """Return what finds phrases, given with spaces between them."""
+    """Return the finder of `phrases`, separated by spaces."""
     return Phrases(phrases.split())

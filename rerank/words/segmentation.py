@@ -108,8 +108,8 @@ class IcuSegmenter:
 class VocabularySegmenter:
     """Splits into the words of a vocabulary whose costs have the smallest sum.
 
-    `words` are in the order of their frequency, most frequent first, such as those of word vectors; what is no run is
-    skipped, and so are all after the first 500,000. By Zipf's law the probability of the word of rank r among n is
+    `words`, such as the words of an embedding, are ordered by frequency, most frequent first. Words that are no run are
+    skipped, and all after the first 500,000. By Zipf's law the probability of the word of rank r among n is
     1 / (r ln n); its cost is the negative logarithm. A cluster that is no word has the cost of a word of rank n + 1 and
     stays alone: with vectors of another language a sentence would otherwise be one word.
     """
@@ -126,7 +126,7 @@ class VocabularySegmenter:
         ends = [0, *accumulate(map(len, clusters(run)))]
         least, starts = [0.0] + [math.inf] * (len(ends) - 1), [0] * len(ends)
         for i, start in enumerate(ends[:-1]):
-            unknown = self._unknown  # for the first cluster; what is longer must be a word
+            unknown = self._unknown  # for the first cluster; a longer part must be a word
             for j in range(i + 1, len(ends)):
                 part = run[start : ends[j]]
                 total = least[i] + self._costs.get(part, unknown)
@@ -150,8 +150,8 @@ def _is_word(word: str) -> bool:
 def vocabulary_of(words: Iterable[str], language: str, fewest: int = FEWEST_WORDS) -> str | None:
     """Return the first 20,000 of the `words` that are runs, folded and joined by spaces; None if there are too few.
 
-    `words` are in the order of their frequency, such as those of word vectors. `language` is a code: a language without
-    spaces has the words of its own script, others of all such scripts.
+    `words`, such as the words of an embedding, are ordered by frequency. `language` is a code: a language without
+    spaces keeps the words of its own script, another one the words of all such scripts.
     """
     own = re.compile(f"[{_SCRIPTS.get(language, _LETTERS)}]")
     folded = (fold(word, language) for word in words if not word.isascii())
@@ -210,7 +210,7 @@ def segmenter_of(segmentation: str, language: str, vocabulary: str = "") -> Segm
 
 
 def parts_of(word: str, segmenter: Segmenter) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and text of the parts of a folded `word`: those of its runs, and the words between runs."""
+    """Yield start, end and text of the parts of a folded `word`: the parts of its runs, and the words between."""
     last = 0
     for run in runs().finditer(word):
         yield from _words_between(word, last, run.start())

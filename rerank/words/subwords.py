@@ -15,12 +15,12 @@ from moverank.rerank.errors import EmbeddingError, MissingExtra
 from moverank.rerank.words.vocabulary import encoded
 
 
-class Split(Protocol):
+class Splitter(Protocol):
     """Splits words into subwords that have vectors."""
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Return what identifies this split: equal keys mean equal subwords."""
+        """Return the identity of this splitter: equal keys mean equal subwords."""
         ...
 
     def rows(self, word: str, buckets: int) -> list[int]:
@@ -37,7 +37,7 @@ class NGrams:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """See `Split.key`."""
+        """See `Splitter.key`."""
         return self.min_n, self.max_n
 
     def rows(self, word: str, buckets: int) -> list[int]:
@@ -80,7 +80,7 @@ class Pieces:
 
     @cached_property
     def key(self) -> tuple[object, ...]:
-        """See `Split.key`."""
+        """See `Splitter.key`."""
         return "pieces", hashlib.sha256(encoded(self.tokenizer)).hexdigest(), self.drop_unknown
 
     @cached_property
@@ -89,7 +89,7 @@ class Pieces:
         return max(self._parsed.get_vocab().values(), default=-1) + 1
 
     def rows(self, word: str, buckets: int) -> list[int]:
-        """See `Split.rows`. Raises EmbeddingError if the tokenizer cannot be read, or has more tokens than vectors."""
+        """See `Splitter.rows`; EmbeddingError if the tokenizer cannot be read, or has more tokens than vectors."""
         if self.size > buckets:
             raise EmbeddingError(f"the tokenizer has {self.size:,} tokens, but there are {buckets:,} vectors")
         try:
@@ -132,7 +132,7 @@ class Pieces:
 
 
 def _called(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Call compiled code of a tokenizer; EmbeddingError if it panics, as Rust calls what is no Exception in Python."""
+    """Call compiled code of a tokenizer; EmbeddingError if Rust panics, which raises no Exception in Python."""
     try:
         return function(*arguments, **options)
     except BaseException as error:
@@ -166,7 +166,7 @@ class Subwords:
     """
 
     buckets: NDArray[np.float32]
-    split: Split
+    split: Splitter
     before: Callable[[NDArray[np.integer[Any]]], None] | None = None
 
     def __post_init__(self) -> None:

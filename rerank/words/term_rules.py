@@ -1,7 +1,7 @@
 """Rules by which words become terms, which a scorer counts in their place: stems, or sequences of letters (n-grams).
 
 A rule has a name: that of a stemmer, one of `LANGUAGES`, such as `german`, or `ngrams=4` for sequences of four letters.
-The words of a phrase have terms each by itself; by the rule `parts` they are the terms, and all other words stay whole.
+Each word of a phrase has its own terms; by the rule `parts`, these words are the terms, and other words stay whole.
 """
 
 from collections.abc import Mapping, Sequence

@@ -29,7 +29,7 @@ class Tokenizer:
 
     Words are in Unicode's composed form (NFC), so that both encodings of an accent give one word. Other forms of
     letters are folded, some by the `language`, an ISO code (see `folding`); runs of scripts without spaces are split by
-    the `segmentation` (see there). Words side by side that are one of the `phrases` are one word (see there).
+    the `segmentation` (see there). Adjacent words that form one of the `phrases` are one word (see there).
     """
 
     stop_words: frozenset[str] = frozenset()
@@ -78,7 +78,7 @@ class Tokenizer:
             word = fold(written, self.language)
             if self.segmentation == WHOLE or word.isascii():
                 yield found.start(), found.start() + len(written), ended(word)
-            else:  # the parts are those of the ended word, but it might be shorter than what is written folds to
+            else:  # the parts come from the ended word, which may be shorter than the folded text
                 yield from self._part_spans(found.start(), written, word)
 
     def _part_spans(self, first: int, written: str, word: str) -> Iterator[tuple[int, int, str]]:
@@ -107,7 +107,7 @@ LANGUAGES = tuple(sorted({"porter", *(stemmer for code in CODES if (stemmer := l
 
 
 def stemmer_named(language: str) -> str | None:
-    """Return the one of `LANGUAGES` for its name or the code of a language, None for "none" and where there is none.
+    """Return the stemmer, one of `LANGUAGES`, by its name or a language's code; None for "none" and without a stemmer.
 
     Raises OptionError for an unknown language.
     """
@@ -166,7 +166,7 @@ def _words(what: str, given: object) -> str | Sequence[str]:
 LISTS = AUTO_WORDS, ENGLISH, NO_STOP_WORDS = "auto", "english", "none"
 
 StopWords = Collection[str]
-"""A choice of stop words: "auto", those of the language, "english", "none", or the words; see `stop_words`."""
+"""A choice of stop words: "auto" (the language's), "english", "none", or a list of words; see `stop_words`."""
 
 
 def stop_words(choice: StopWords = AUTO_WORDS, language: str = DEFAULT) -> frozenset[str]:

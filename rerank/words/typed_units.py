@@ -44,7 +44,7 @@ class Unit:
 
     @property
     def key(self) -> UnitKey:
-        """Return what makes two units the same."""
+        """Return the key that equal units share."""
         return self.kind, self.value, self.negated
 
 
@@ -175,7 +175,7 @@ def months_of_all() -> dict[str, int]:
 
 
 def less_exact(value: str) -> tuple[str, ...]:
-    """Return the dates that a date also says: those of `2020-03-12` are `2020`, `2020-03` and `--03-12`."""
+    """Return the dates that a date implies: `2020-03-12` implies `2020`, `2020-03` and `--03-12`."""
     if value.startswith("--"):
         return ()
     year, *others = value.split("-")

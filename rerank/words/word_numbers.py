@@ -48,7 +48,7 @@ class WordNumbers(Protocol):
         """Yield the words of texts, but for stop words, in blocks of whole texts; new words get the next numbers."""
 
     def add(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """Return the numbers (n,) of words as they are; new ones get the next."""
+        """Return the numbers (n,) of words, unfolded; new words get the next numbers."""
 
     def since(self, first: int) -> list[str]:
         """Return the words whose numbers are `first` and above, in order."""
@@ -97,7 +97,7 @@ class ManyWords:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = replace(tokenizer, stop_words=frozenset())
         self._kinds = _JOINED if tokenizer.phrases else _KINDS
-        self._seed = np.frombuffer(os.urandom(8), np.uint64)  # nobody can choose words of one hash value
+        self._seed = np.frombuffer(os.urandom(8), np.uint64)  # so that no text can choose words of one hash value
         self._words, self._ends = np.empty(_FIRST_BYTES, np.uint8), np.empty(_FIRST_WORDS, np.int64)
         self._hashes, self._places = np.empty(_FIRST_WORDS, np.uint64), np.empty(_FIRST_WORDS, np.int64)
         self._slots = np.full(2 * _FIRST_WORDS, -1, np.int32)

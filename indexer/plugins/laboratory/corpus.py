@@ -14,7 +14,7 @@ from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.reading.inputs.judgments import read_candidates
 from moverank.indexer.reading.inputs.queries import read_queries
 from moverank.indexer.reranking.texts import Texts
-from moverank.indexer.reranking.whole_corpus import Counted, WholeCorpus
+from moverank.indexer.reranking.whole_corpus import CountedCollection, WholeCorpus
 from moverank.indexer.search.counted_query import RankedCounts, TextCounter, part_counts
 from moverank.indexer.search.priors import prior_fields
 from moverank.indexer.search.query import Prior
@@ -34,7 +34,9 @@ class Corpus:
     priors: Mapping[str, Prior]
 
 
-def corpus_of(collection: Counted, queries: Sequence[tuple[str, QueryText]] = (), fields: Iterable[str] = ()) -> Corpus:
+def corpus_of(
+    collection: CountedCollection, queries: Sequence[tuple[str, QueryText]] = (), fields: Iterable[str] = ()
+) -> Corpus:
     """Read every document of a collection that has a word, and count the words of `queries` (id, text or record).
 
     The numbers in `fields` are read, too. Raises CollectionError if the collection has no word vectors, or no document
@@ -48,7 +50,7 @@ def corpus_of(collection: Counted, queries: Sequence[tuple[str, QueryText]] = ()
 
 
 def _counted_queries(
-    collection: Counted, queries: Sequence[tuple[str, QueryText]]
+    collection: CountedCollection, queries: Sequence[tuple[str, QueryText]]
 ) -> tuple[TextCounter, list[RankedCounts]]:
     counter = TextCounter(collection.settings.tokenizer)
     return counter, counter.count(text for _, text in queries)
@@ -114,7 +116,7 @@ class QueryFiles:
 
     def trial(
         self,
-        collection: Counted,
+        collection: CountedCollection,
         several: Sequence[Judgments],
         rankings: Iterable[RankingSpec | None],
         progress: Progress,

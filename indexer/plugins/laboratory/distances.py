@@ -48,7 +48,7 @@ class RowCache:
             return np.zeros(shape, dtype)
         self._directory.mkdir(exist_ok=True)
         path, size = self._directory / name, shape[0] * shape[1] * dtype.itemsize
-        if path.is_symlink():  # somebody else's: what it names is not written
+        if path.is_symlink():  # perhaps another user's: its target is not written
             path.unlink()
         kept = path.is_file() and path.stat().st_size == size
         return np.memmap(path, dtype, "r+" if kept else "w+", shape=shape)
@@ -58,7 +58,7 @@ def results_directory(index: Path) -> Path | None:
     """Return the directory for results in the collection `index`; None, with a note, if it cannot be written to."""
     directory = index / CACHE
     place = directory if directory.exists() else index
-    # A link may be somebody else's, in a collection from them: it is not written through.
+    # A link may come with a collection from another user: it is not written through.
     if os.access(place, os.W_OK | os.X_OK, effective_ids=True) and not directory.is_symlink():
         return directory
     _log.warning("%s cannot be written to: distances are computed, but not cached for the next run", index)

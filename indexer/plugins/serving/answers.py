@@ -120,7 +120,7 @@ def _descriptions(kind: Any) -> dict[str, str]:
 
 
 def _of_json(text: str, *, optional: bool) -> str:
-    """Return a description with what JSON has for values of Python; an `optional` key is left out."""
+    """Return a description with JSON's names for Python's values; an `optional` key is left out."""
     missing = "left out" if optional else "null"
     words = {"None": missing, "nan": "null", "infinite": "null", "True": "true", "False": "false"}
     words |= {"empty": missing} if optional else {}

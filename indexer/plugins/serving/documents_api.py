@@ -149,7 +149,7 @@ async def _committed(served: Served, change: Change, limits: Limits) -> Changes:
     while not (await asyncio.wait({writing}, timeout=_INTERVAL))[0]:
         waited = monotonic() - began
         if waited > limits.change_seconds or (served.problem and waited > limits.seconds):
-            writing.add_done_callback(asyncio.Future.exception)  # nobody is left to read it
+            writing.add_done_callback(asyncio.Future.exception)  # no caller is left to read it
             reason = "the database does not answer" if served.problem else "the time for a change is over"
             raise HttpProblem(504, f"{reason}: the change is made as a whole or not at all; look later whether it was")
     return writing.result()

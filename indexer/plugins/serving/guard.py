@@ -185,9 +185,9 @@ class Guard:
         """Raise HttpProblem 401 unless the token is right, after a pause if the client has sent several wrong ones."""
         if self._access.allows_token(authorization):
             return
-        if authorization:  # browsers send no token before they are asked for it
+        if authorization:  # browsers send no token before a challenge
             await self._wrong_tokens.pause((scope.get("client") or ("",))[0])
-        # Chromium asks for a password only if Basic is the first scheme.
+        # Chromium prompts for a password only if Basic is the first scheme.
         challenge = {"WWW-Authenticate": 'Basic realm="moverank", Bearer realm="moverank"'}
         raise HttpProblem(401, "a token is needed: send it as `Authorization: Bearer TOKEN`", challenge)
 

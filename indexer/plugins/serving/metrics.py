@@ -73,7 +73,7 @@ class Metrics:
         self._watched.append((gauge.labels(**labels) if labels else gauge, value))
 
     def measure(self) -> None:
-        """Write the current values for the other processes, of which any may be asked."""
+        """Write the current values for the other processes, any of which may serve the metrics."""
         for gauge, value in self._watched:
             gauge.set(value())
 

@@ -66,7 +66,7 @@ _log = logging.getLogger("moverank")
 
 
 class Served(ABC):
-    """A collection that is served, called `name` by clients: it follows its changes, and those by other processes.
+    """A served collection, called `name` by clients; it follows changes by this and other processes.
 
     A state replaces the one before as a whole; searches that began before end on theirs.
     """
@@ -104,7 +104,7 @@ class Served(ABC):
 
     @property
     def facts(self) -> Facts:
-        """Return what is known of the current state, even if its database hangs; HttpProblem 503 if there is none."""
+        """Return the facts of the current state, even if its database hangs; HttpProblem 503 if there is no state."""
         if (state := self._state) is None:
             raise HttpProblem(503, f"the collection {self.name!r} has no word vectors yet: add more text")
         return state
@@ -187,7 +187,7 @@ class Served(ABC):
 
     @abstractmethod
     def stop(self, *, running: bool) -> None:
-        """Refuse the changes that wait, and all later ones; `running`: end the one that runs, too."""
+        """Refuse waiting and later changes; `running`: also end the running one."""
 
     def close(self) -> None:
         """End the change that runs, then close the collection."""

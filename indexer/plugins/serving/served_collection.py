@@ -155,7 +155,7 @@ class ServedCollection(Served):
         return self._states.is_behind()
 
     def stop(self, *, running: bool) -> None:
-        """Refuse the changes that wait, and all later ones; `running`: end the one that runs, too."""
+        """Refuse waiting and later changes; `running`: also end the running one."""
         self._writer.stop(running=running)
 
     def close(self) -> None:

@@ -71,7 +71,7 @@ class ServedStore(Served):
         return work(self._states)
 
     def read(self, work: Callable[[Reader], WorkResult]) -> WorkResult:  # noqa: ARG002 - as of `Served`
-        """Raise UsageError: what is read has no place in all parts together."""
+        """Raise UsageError: several parts together have no single database to read."""
         raise UsageError(NO_WATCHES)
 
     def _submit(self, change: Change) -> "Future[Changes]":

@@ -188,7 +188,7 @@ class WriterProcess:
         return self._pool
 
     def stop(self, *, running: bool) -> None:
-        """Refuse the changes that wait, and all later ones; `running`: end the one that runs, too: it is not made."""
+        """Refuse waiting and later changes; `running`: also end the running change, which is not made."""
         with self._lock:
             waiting, self._closed = list(self._waiting), True
             self._waiting.clear()

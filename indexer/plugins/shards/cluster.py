@@ -241,7 +241,7 @@ class Cluster(Face):
             self.refresh()
 
     def _remove_unless_changed(self, keys: Sequence[str], state: tuple[Any, Settings], progress: Progress) -> Changes:
-        """Remove documents if revisions and settings are still those of `state`; CollectionError if not."""
+        """Remove documents if revisions and settings still equal `state`; CollectionError if not."""
         _ = progress
         with self._changing() as changer:
             self.refresh()

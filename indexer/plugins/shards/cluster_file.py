@@ -48,7 +48,7 @@ class ShardPlace:
 class ClusterFile:
     """The `shards` of a collection, described by the file at `path`.
 
-    `address` is that of a running Ray cluster, as "auto" or "ray://host:10001"; empty: processes on this machine,
+    `address` names a running Ray cluster, as "auto" or "ray://host:10001"; empty: processes on this machine,
     which end with the command.
     """
 
@@ -161,7 +161,7 @@ def new_shards(path: Path, number: int, places: Sequence[str], nodes: Sequence[s
 
 
 def typed_place(place: str) -> str:
-    """Return a typed place, of which a relative path is relative to the working directory, not to the file."""
+    """Return a typed place; a relative path is relative to the working directory, not to the file."""
     return place if is_url(place) else str(Path(place).absolute())
 
 
@@ -183,7 +183,7 @@ def _shard(path: Path, name: str, values: object) -> ShardPlace:
 
 
 def _quoted(text: str) -> str:
-    """Return a text as a basic string of TOML, whose escapes are those of JSON."""
+    """Return a text as a basic string of TOML, which has the same escapes as JSON."""
     return json.dumps(text, ensure_ascii=False)
 
 

@@ -21,7 +21,7 @@ from moverank.indexer.plugins.shards.coordinator import Coordinator, Version, ch
 from moverank.indexer.plugins.shards.messages import Call
 from moverank.indexer.queries import QueryText, StoredKey
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, resolve
-from moverank.indexer.reranking.whole_corpus import Counted, pair_source
+from moverank.indexer.reranking.whole_corpus import CountedCollection, pair_source
 from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.by_distance import Certificate, certificate
 from moverank.indexer.search.deduplication import Deduplication, deduplicate, lengths_of
@@ -149,9 +149,9 @@ def _why_empty(reasons: Sequence[str | None]) -> str | None:
 class _Running:
     """A search in the shards `names` of a version; `statistics` cover all of them.
 
-    Shards that know no word of the query have no part in it; `problem` is what they say. `late` are
-    the shards that did not answer when the work had to end, with the start of their silence: the search goes on without
-    them, and the other shards stop with the hits found so far.
+    Shards that know no word of the query have no part in it; `problem` is their message. `late` are the shards that did
+    not answer when the work had to end, with the start of their silence: the search goes on without them, and the other
+    shards stop with the hits found so far.
     """
 
     def __init__(self, shards: RayShards, names: Iterable[str]) -> None:
@@ -195,11 +195,11 @@ class _Running:
 class ClusterSearcher:
     """Searches the shards of a `coordinator` as one collection with all their `documents`; see `Searchable`."""
 
-    def __init__(self, coordinator: Coordinator, documents: Counted) -> None:
+    def __init__(self, coordinator: Coordinator, documents: CountedCollection) -> None:
         self._coordinator, self._documents = coordinator, documents
 
     def prepare(self, options: SearchOptions, progress: Progress) -> None:
-        """Start the shards, and count what searches with these options need of all of them."""
+        """Start the shards, and compute the statistics of all shards that searches with these options need."""
         shards = len(self._coordinator.shards.names)
         progress("Opening", 0, shards, "shards")
         self._coordinator.version(self._tables(options))

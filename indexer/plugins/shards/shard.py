@@ -60,7 +60,7 @@ class _Version:
 class ShardSearch:
     """The part of a search in one shard, which answers with the same `version` from its beginning to its end.
 
-    The phases are those of `Search`. A search may be stopped in each of them, also in the first.
+    It has the phases of `Search`, and may be stopped in each of them, also in the first.
     """
 
     def __init__(self, version: _Version, options: SearchOptions) -> None:
@@ -81,7 +81,7 @@ class ShardSearch:
         return own
 
     def bounds(self, statistics: QueryStatistics) -> _Floats:
-        """Return upper bounds of the values of the best documents; `statistics` are those of all shards."""
+        """Return upper bounds of the values of the best documents, by the `statistics` of all shards."""
         return self._search.bounds(statistics, shared=True) if self._bounds is None else self._bounds
 
     def answer(self, limit: float) -> Outcome:
@@ -99,9 +99,9 @@ class ShardSearch:
         return self.version.searcher.ranking(self._search, outcome, self._options)
 
     def explain(self, key: str, explain: Callable[..., Any], statistics: QueryStatistics) -> Any:
-        """Return how `explain` explains a document for this search; None if it is in another shard.
+        """Return the result of `explain` for a document in this search; None if it is in another shard.
 
-        `statistics` are those of all shards.
+        `statistics` are of all shards.
         """
         try:
             document = self.version.searcher.stored(self._search.query, key, self._options)

@@ -166,7 +166,7 @@ class _Aborted(CollectionError):  # noqa: N818 - named after what happened
 class Feed:
     """Indexes documents that arrive in batches from another process, in a thread.
 
-    They are indexed in the collection of `directory`; `options` are those of `Collection.index`.
+    They are indexed in the collection of `directory`, with the `options` of `Collection.index`.
     """
 
     def __init__(self, directory: Path, options: dict[str, Any], *, listed: bool, wait: float) -> None:

@@ -69,7 +69,7 @@ def read_mbox(stream: Stream) -> Iterator[ReadResult]:
     """Read every message of an mbox as one document; without a Message-ID, its key is `<file>:<line>`."""
     for line, mail in noted_damage(stream.source.name, mails(stream)):
         if isinstance(mail, BadRecord) and mail.part:
-            continue  # no message depends on what is missing
+            continue  # no message depends on the missing bytes
         yield line, mail if isinstance(mail, BadRecord) else _document(mail, f"{stream.source.key}:{line}")
 
 
@@ -215,7 +215,7 @@ def _replied_to(text: str, addresses: set[str]) -> list[str]:
 
 
 def _bracketed(text: str, addresses: set[str]) -> list[tuple[str, str]]:
-    """Return what is in brackets other than `addresses`, each with the text between it and the bracket before."""
+    """Return the bracketed texts other than `addresses`, each with the text between it and the bracket before."""
     pieces = _BRACKETS.split(_FOLD.sub("", text))
     return [
         (before, id_.strip())

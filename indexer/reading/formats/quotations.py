@@ -41,7 +41,7 @@ _HEADER = re.compile(
 )
 _SENDER = re.compile(r"\s*\*?(?:From|Von|De)\s?:", re.IGNORECASE)
 _SENT = re.compile(r"\s*\*?(?:Sent|Gesendet|Envoyé|Enviado)\b", re.IGNORECASE)
-"""A header that only mail programs write: people who forward a message by hand omit it."""
+"""A header that only mail programs write: messages forwarded by hand lack it."""
 _RULE = re.compile(r"\s*(?:_{5,}|-{10,})\s*")
 _LIST = re.compile(
     r"unsubscribe|mailing[ -]?list|listinfo|subscribed to|abmelde|abbestell|Verteiler|désabonn|désinscri"
@@ -153,7 +153,7 @@ def _length_of_headers(lines: list[str], place: int) -> int:
 
 
 def _is_of_gmx(lines: list[str], place: int) -> bool:
-    """Return whether headers begin as those of GMX and Web.de: with the date, followed by the sender."""
+    """Return whether headers begin as GMX and Web.de write them: with the date, followed by the sender."""
     return _SENT.match(lines[place]) is not None and _SENDER.match(lines[place + 1]) is not None
 
 

@@ -74,7 +74,7 @@ class _Rows:
         return _Parsed(self._row)
 
     def _broken(self, data: bytes, fault: str, *, last: bool) -> "_Parsed":
-        """Return what is read of bytes with a fault: the row, if it is one with its characters replaced."""
+        """Return the result for bytes with a fault: the row, if replacing invalid characters makes them one."""
         row, place = self._row, self._parser.ErrorByteIndex - self._fed
         bad = BadRecord(f"broken XML at column {place - data.rfind(NEWLINE, 0, place)}: {fault}", part=True)
         bad.ends = not self._inside or (last and fault in _CUT)
@@ -145,7 +145,7 @@ _PARENT, _OWN = (
 
 
 def _thread_key(data: bytes) -> str | None:
-    """Return the key of the thread that a broken row belongs to, if its attributes tell."""
+    """Return the key of the thread that a broken row belongs to, if its attributes name it."""
     found = _PARENT.search(data) or (_OWN.search(data) if b'PostTypeId="1"' in data else None)
     return found[1].decode() if found and data.startswith(_ROW) else None
 

@@ -144,7 +144,7 @@ def _tensors(directory: Path, folder: Path) -> Path:
 
 
 def _tokens(path: Path, tensors: Any, name: str) -> _Tokens:
-    """Return the vectors of the tokens; VectorsError if the tensors are not those of a static embedding model."""
+    """Return the vectors of the tokens; VectorsError unless the tensors form a static embedding model."""
     names = sorted(tensors.keys())
     if name not in names:
         raise VectorsError(

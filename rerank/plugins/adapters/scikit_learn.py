@@ -160,7 +160,7 @@ class WMDTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _WMDNeig
     neighbour, with "connectivity" `n_neighbors` entries of 1.
 
     With `embedding`, X are texts (n,): they are split and counted as `Reranker` does, in a `language`, by its ISO code,
-    and without `stop_words`: "auto" (those of the language), "english", "none", or a list of words. `embedding` is a
+    and without `stop_words`: "auto" (the language's), "english", "none", or a list of words. `embedding` is a
     `moverank.Embedding`, or what `Reranker.load` takes, and `fit` loads: the path of word vectors or of a collection,
     "gensim:NAME" or "hf:NAME".
 

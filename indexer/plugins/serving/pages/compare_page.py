@@ -1,4 +1,4 @@
-"""Two texts side by side: a claim and a source, or two versions, with what is carried from one to the other."""
+"""Two texts side by side: a claim and a source, or two versions, with the units carried from one to the other."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse

@@ -129,7 +129,7 @@ def _why(why: WhyNot, rank: str | None, view: State) -> PageValues:
 
 
 def _typical_cost(explanation: Explanation, view: State) -> float | None:
-    """Return the typical cost of the words of a query, the mean of those of its words that are near to others."""
+    """Return the typical cost of the words of a query: the mean over its words that are near to others."""
     sources = dict.fromkeys(flow.source for flow in explanation.flows)
     targets = dict.fromkeys(flow.target for flow in explanation.flows if flow.target not in sources)
     near = view.nearest_words(list(sources)[:_MOST_SOURCES], list(targets)[:_MOST_TARGETS])
