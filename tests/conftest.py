@@ -55,6 +55,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(lambda: shutil.rmtree(directory, ignore_errors=True))
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test whose plug-ins are removed."""
+    for name in (name for mark in item.iter_markers("plugin") for name in mark.args):
+        pytest.importorskip(f"moverank.indexer.plugins.{name}", reason=f"the plug-in {name} is removed")
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """Return the directory of real data beside the checkout; skip the test if there is none."""

@@ -36,7 +36,10 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         ["backup"],
         ["demo"],
         ["help"],
-        *(["evaluate", name] for name in ("retrieval", "knn", "gamma", "multilabel", "bounds")),
+        *(
+            pytest.param(["evaluate", name], marks=pytest.mark.plugin("laboratory"))
+            for name in ("retrieval", "knn", "gamma", "multilabel", "bounds")
+        ),
     ],
 )
 def test_every_command_has_help_with_an_example(call: Call, command: list[str]) -> None:

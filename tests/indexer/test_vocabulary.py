@@ -25,12 +25,9 @@ from moverank.indexer.errors import RecordError
 from moverank.indexer.indexing import first_texts
 from moverank.indexer.maintenance.backup import copy_collection
 from moverank.indexer.maintenance.check import check_collection
-from moverank.indexer.plugins.shards.cluster import Cluster
-from moverank.indexer.plugins.shards.cluster_file import ClusterFile, new_shards
 from moverank.indexer.settings import check_settings
 from moverank.rerank.errors import OptionError
 from moverank.rerank.words.segmentation import frequent_parts
-from tests.indexer.plugins.shards.conftest import keep_local
 
 WORDS = ["แมว", "หมา", "บ้าน", "รถไฟ", "สถานี", "กาแฟ", "หนังสือ", "โรงเรียน"]
 """Thai for cat, dog, house, train, station, coffee, book, school."""
@@ -154,36 +151,6 @@ def test_copies_keep_the_words(collection: Collection, schema_url: str, tmp_path
             assert copy.settings == collection.settings
             assert scores(copy, "รถไฟสถานี") == expected
             assert copy.index(thai(40)).unchanged == 40
-
-
-def test_shards_have_equal_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep_local(monkeypatch)
-    path, words = tmp_path / "thai.toml", many(1000)
-    file = ClusterFile(path, new_shards(path, 2, []))
-    few = Settings(vectors_of(["the"], tmp_path / "few.txt"), language="th")
-    with pytest.raises(UsageError, match=r"shards need the words by .*few\.txt has too few: install ICU .*FILE, or "):
-        Cluster.create(file, few)
-    assert not path.exists()
-    assert not any(Collection.exists(shard.place) for shard in file.shards)
-    settings = Settings(vectors_of(words, tmp_path / "vectors.txt"), language="th")
-    with Cluster.create(file, settings) as cluster:
-        cluster.index(thai(20))
-        assert cluster.settings.vocabulary == " ".join(words)
-        found = cluster.search("แมว", k=20, exact=True, rank="bm25").hits
-    assert {hit.key for hit in found} == {one.key for one in thai(20) if "แมว" in one.title + one.parts[0].text}
-
-
-def test_shards_keep_equal_words_in_another_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep_local(monkeypatch)
-    file = ClusterFile(tmp_path / "thai.toml", new_shards(tmp_path / "thai.toml", 2, []))
-    vectors = vectors_of(["the", *WORDS], tmp_path / "vectors.txt")
-    with Cluster.create(file, Settings(vectors, segmentation="none")) as cluster:
-        cluster.index(thai(20))
-        with pytest.raises(UsageError, match="shards need the words by which texts without spaces are split: install"):
-            cluster.refit(language="th")
-        cluster.refit(language="th", segmentation="characters")
-        assert cluster.settings.segmentation == "characters"
-        assert cluster.search(WORDS[0], k=3, rank="bm25").hits
 
 
 @pytest.mark.parametrize("way", ["language", "embedding"])

@@ -32,9 +32,13 @@ def test_rankings(complete: Complete) -> None:
     assert complete("search", "cat", "--rank", "") == list(NAMES)
     assert complete("search", "cat", "--distance", "wm") == ["wmd"]
     assert complete("search", "cat", "--rank", "wmd+0.5*b") == ["wmd+0.5*bow", "wmd+0.5*bm25"]
-    assert complete("evaluate", "knn", "--method", "bm") == ["bm25"]
     assert complete("pairs", "--rank", "pw") == ["pwmd"]
     assert complete("index", "x", "--rank", "nope") == []
+
+
+@pytest.mark.plugin("laboratory")
+def test_methods_of_experiments(complete: Complete) -> None:
+    assert complete("evaluate", "knn", "--method", "bm") == ["bm25"]
 
 
 def test_formats_are_those_of_the_command(complete: Complete) -> None:
@@ -66,6 +70,7 @@ def test_sources_are_those_of_the_collection(complete: Complete, call: Call, col
     assert complete("index", "-i", collection, "x", "--replaces", "un") == ["unknown"]
 
 
+@pytest.mark.plugin("serving", "shards")
 def test_topics_and_commands(complete: Complete) -> None:
     assert complete("help", "s") == [
         "safety",

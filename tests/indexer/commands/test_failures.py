@@ -125,6 +125,7 @@ INVALID_CALLS: list[tuple[str, int, str]] = [
 ]
 
 
+@pytest.mark.plugin("laboratory", "serving", "shards")
 def test_an_invalid_call_is_one_sentence_and_changes_nothing(
     call: Call, collection: Path, documents: Path, vectors: Path, tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
@@ -226,6 +227,7 @@ def test_an_interrupted_run_is_one_sentence(
     assert answer.sentence.startswith("interrupted")
 
 
+@pytest.mark.plugin("serving")
 def test_a_server_without_its_extra_names_the_line_that_installs_it(
     call: Call, collection: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

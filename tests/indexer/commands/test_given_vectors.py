@@ -263,6 +263,7 @@ def test_a_dry_run_reads_the_vectors(index: Any) -> None:
     assert index("--dry-run --json").json["updated"] == 10
 
 
+@pytest.mark.plugin("laboratory")
 def test_experiments_say_that_they_compare_words_only(index: Any, call: Call, here: Path) -> None:
     index("--vectors m.npy --keys keys.txt --rank wmd+vector")
     (here / "qrels").write_text("d1 0 d2 1\nd3 0 d4 1\n")

@@ -7,7 +7,7 @@ import pytest
 import typer.main
 
 from moverank.cli import app
-from moverank.indexer.commands.lazy_commands import PANELS
+from moverank.indexer.commands.lazy_commands import PANELS, LazyCommands
 from moverank.indexer.manual import page, topics
 from tests.contracts.documentation import commands
 from tests.indexer.commands.program import Call
@@ -21,7 +21,15 @@ def test_without_a_topic_all_are_listed(call: Call) -> None:
     assert "`moverank COMMAND --help`" in lines[-1]
 
 
-@pytest.mark.parametrize("command", [["index"], ["evaluate"], ["evaluate", "knn"], ["help"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["index"],
+        pytest.param(["evaluate"], marks=pytest.mark.plugin("laboratory")),
+        pytest.param(["evaluate", "knn"], marks=pytest.mark.plugin("laboratory")),
+        ["help"],
+    ],
+)
 def test_a_command_shows_its_options(call: Call, command: list[str]) -> None:
     answer = call("help", *command)
     assert (answer.code, answer.err) == (0, "")
@@ -79,6 +87,6 @@ def test_commands_and_options_are_in_panels_by_subject(call: Call) -> None:
         name: re.findall(r"^╭─ (.+?) ─", call(*name.split(), "--help").out, re.MULTILINE)
         for name in ("", "index", "search")
     }
-    assert panels[""] == ["Options", *PANELS]
+    assert panels[""] == ["Options", *(panel for panel, names in PANELS.items() if {*names} & {*LazyCommands()})]
     assert {"What is read", "Settings of the collection", "Sources and changes"} <= set(panels["index"])
     assert {"Query", "Ranking", "Output"} <= set(panels["search"])

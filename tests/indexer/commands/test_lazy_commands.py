@@ -37,6 +37,7 @@ def test_the_table_names_the_commands_of_a_module(module: str) -> None:
     assert tuple(typer.main.get_group(parent).commands) == MODULES[module]
 
 
+@pytest.mark.plugin("laboratory", "serving", "shards")
 def test_every_command_is_in_one_panel() -> None:
     names = [name for panel in PANELS.values() for name in panel]
     assert sorted(names) == sorted(LazyCommands())
@@ -47,6 +48,7 @@ def test_every_command_is_in_one_panel() -> None:
     }
 
 
+@pytest.mark.plugin("shards")
 def test_commands_are_a_mapping_which_others_can_be_added_to() -> None:
     commands = LazyCommands()
     names = list(commands)

@@ -94,7 +94,7 @@ def test_followed_events_end_at_an_interruption_without_a_failure(call: Call, fo
     assert (process.returncode, errors) == (0, "")
 
 
-def test_bad_arguments_are_one_sentence(call: Call, forum: Path, tmp_path: Path) -> None:
+def test_bad_arguments_are_one_sentence(call: Call, forum: Path) -> None:
     for arguments, code, sentence in (
         (("add", "w", "--within", "1"), 2, "give one of these: a query, --file FILE, or --thread FILE"),
         (("add", "w", "dog", "--within", "-1"), 2, "the largest distance must be a number of 0 or more, not -1.0"),
@@ -110,10 +110,14 @@ def test_bad_arguments_are_one_sentence(call: Call, forum: Path, tmp_path: Path)
         answer = call("watch", *arguments, "-i", forum)
         assert (answer.code, answer.out) == (code, "")
         assert answer.sentence.startswith(sentence)
+    assert "missing option '--within'" in call("watch", "add", "w", "dog", "-i", forum).err
+
+
+@pytest.mark.plugin("shards")
+def test_shards_have_no_watches(call: Call, tmp_path: Path) -> None:
     cluster = tmp_path / "cluster.toml"
     cluster.write_text("")
     assert call("watch", "list", "-i", cluster).sentence.startswith("shards have no watches of their own")
-    assert "missing option '--within'" in call("watch", "add", "w", "dog", "-i", forum).err
 
 
 @pytest.mark.sqlite("the permissions are those of a file")

@@ -17,7 +17,6 @@ from moverank import Changes, Collection, CollectionError, Document, PruneRefuse
 from moverank.indexer.indexing import sync
 from moverank.indexer.indexing.uncompared import UNCOMPARED
 from moverank.indexer.maintenance.check import check_collection
-from moverank.indexer.plugins.shards.cluster import Cluster
 from tests.indexer.world import TABLE, WORDS, CollectionFactory, MakeCollection, document
 
 WITHIN = 0.7
@@ -344,7 +343,10 @@ def test_invalid_choices_are_refused(make_collection: MakeCollection, options: d
     assert not len(collection)
 
 
+@pytest.mark.plugin("shards")
 def test_shards_refuse_it() -> None:
+    from moverank.indexer.plugins.shards.cluster import Cluster
+
     index: Callable[..., Changes] = Cluster.index
     with pytest.raises(UsageError, match="shards leave out no near duplicates"):
         index(object(), [], dedupe=0.3)

@@ -15,7 +15,6 @@ import pytest
 from moverank import Collection
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.location import CACHE, TRUSTED, URL_FILE, collection_directory
-from moverank.indexer.plugins.shards.cluster_file import ClusterFile
 from tests.indexer.commands.program import GOOD, Call, program
 
 pytest.importorskip("psycopg", reason="needs the extra `postgres`")
@@ -162,6 +161,7 @@ _OF_PASSWORDS = [
 ]
 
 
+@pytest.mark.plugin("shards")
 @pytest.mark.parametrize(("named", "in_file", "trusted"), _OF_PASSWORDS)
 def test_a_file_may_leave_the_password_out_and_write_the_scheme_as_the_user(
     call: Call, listener: Listener, named: str, in_file: str, *, trusted: bool, tmp_path: Path
@@ -174,10 +174,13 @@ def test_a_file_may_leave_the_password_out_and_write_the_scheme_as_the_user(
     said = "cannot be reached" if trusted else "names a database, to which"
     assert said in call("info", "-i", "foreign").sentence
     assert (listener.connections > 0) is trusted
+    from moverank.indexer.plugins.shards.cluster_file import ClusterFile
+
     with nullcontext() if trusted else pytest.raises(CollectionError, match=said):
         ClusterFile.read(tmp_path / "foreign.toml")
 
 
+@pytest.mark.plugin("shards")
 def test_a_file_of_shards_is_not_either(call: Call, listener: Listener, tmp_path: Path) -> None:
     url = f"postgresql://ada@127.0.0.1:{listener.port}/texts"
     (tmp_path / "foreign.toml").write_text(f'[shards.a]\nplace = "{url}"\n')

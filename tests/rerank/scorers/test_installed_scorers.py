@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from moverank import Collection, UsageError
-from moverank.indexer.plugins.laboratory.experiments import evaluate_knn, evaluate_retrieval
 from moverank.indexer.ranking_spec import parse_ranking
 from moverank.rerank.errors import ScorerError
 from moverank.rerank.scorers import choose_scorer, is_scorer, scorer_class
@@ -48,10 +47,13 @@ def test_the_package_of_the_manual_passes_its_own_tests(package: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.plugin("laboratory")
 def test_an_installed_scorer_ranks(
     package: Path, collection: Collection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Alone, in sums, by stems, among candidates, and in experiments."""
+    from moverank.indexer.plugins.laboratory.experiments import evaluate_knn
+
     with pytest.raises(UsageError, match="there is no ranking 'jaccard'"):
         collection.search("ant bee", rank="jaccard")
     monkeypatch.syspath_prepend(package / "installed")
@@ -66,7 +68,10 @@ def test_an_installed_scorer_ranks(
     reranked = collection.rerank("ant bee", ["d2", "d3", "d1"], rank="jaccard")
     assert [hit.key for hit in reranked.hits] == ["d1", "d3", "d2"]
     (tmp_path / "qrels").write_text("d0 0 d1 1\n")
-    table = evaluate_retrieval(collection.path, str(tmp_path / "qrels"), methods=["jaccard"], measures=["mrr"])
+    experiments = pytest.importorskip("moverank.indexer.plugins.laboratory.experiments", reason="it is removed")
+    table = experiments.evaluate_retrieval(
+        collection.path, str(tmp_path / "qrels"), methods=["jaccard"], measures=["mrr"]
+    )
     assert table.rows[0]["mrr"] == 1.0
     assert 0 <= float(evaluate_knn(collection.path, methods=["jaccard"], k=1, times=1).rows[0]["error"] or 0) <= 1
     for wrong, message in (("power=x", "power must be a number from 0.1 to 10"), ("powr=2", "did you mean power")):
