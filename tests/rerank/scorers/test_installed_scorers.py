@@ -52,7 +52,7 @@ def test_an_installed_scorer_ranks(
     package: Path, collection: Collection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Alone, in sums, by stems, among candidates, and in experiments."""
-    from moverank.indexer.plugins.laboratory.experiments import evaluate_knn
+    from moverank.indexer.plugins.laboratory.experiments import evaluate_knn, evaluate_retrieval
 
     with pytest.raises(UsageError, match="there is no ranking 'jaccard'"):
         collection.search("ant bee", rank="jaccard")
@@ -69,9 +69,7 @@ def test_an_installed_scorer_ranks(
     assert [hit.key for hit in reranked.hits] == ["d1", "d3", "d2"]
     (tmp_path / "qrels").write_text("d0 0 d1 1\n")
     experiments = pytest.importorskip("moverank.indexer.plugins.laboratory.experiments", reason="it is removed")
-    table = experiments.evaluate_retrieval(
-        collection.path, str(tmp_path / "qrels"), methods=["jaccard"], measures=["mrr"]
-    )
+    table = evaluate_retrieval(collection.path, str(tmp_path / "qrels"), methods=["jaccard"], measures=["mrr"])
     assert table.rows[0]["mrr"] == 1.0
     assert 0 <= float(evaluate_knn(collection.path, methods=["jaccard"], k=1, times=1).rows[0]["error"] or 0) <= 1
     for wrong, message in (("power=x", "power must be a number from 0.1 to 10"), ("powr=2", "did you mean power")):
