@@ -68,7 +68,6 @@ def test_an_installed_scorer_ranks(
     reranked = collection.rerank("ant bee", ["d2", "d3", "d1"], rank="jaccard")
     assert [hit.key for hit in reranked.hits] == ["d1", "d3", "d2"]
     (tmp_path / "qrels").write_text("d0 0 d1 1\n")
-    experiments = pytest.importorskip("moverank.indexer.plugins.laboratory.experiments", reason="it is removed")
     table = evaluate_retrieval(collection.path, str(tmp_path / "qrels"), methods=["jaccard"], measures=["mrr"])
     assert table.rows[0]["mrr"] == 1.0
     assert 0 <= float(evaluate_knn(collection.path, methods=["jaccard"], k=1, times=1).rows[0]["error"] or 0) <= 1
