@@ -157,13 +157,12 @@ def _other_app(name: str) -> Any:
     """Return the app of a plug-in's command, or of the operation of another package; KeyError if there is none."""
     from moverank.rerank.entry_points import named_points
 
-    for point in named_points("command", name):
-        return point.load()
-    if not named_points("operation", name):
+    points = named_points("command", name)
+    if not points and not named_points("operation", name):
         raise KeyError(name)
-    from moverank.indexer.commands.operating import operation_app
+    from moverank.indexer.commands.operating import loaded_app, operation_app
 
-    return operation_app(name)
+    return loaded_app(points[0]) if points else operation_app(name)
 
 
 class LazyGroup(Group):

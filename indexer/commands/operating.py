@@ -1,9 +1,9 @@
-"""The commands of other packages' operations, each made of its record."""
+"""The commands of plug-ins and of other packages; that of an operation is made of its record."""
 
 from collections.abc import Callable
 from dataclasses import MISSING
 from inspect import Parameter, Signature
-from typing import Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 import typer
 
@@ -11,18 +11,30 @@ from moverank.indexer.commands.option_records import option_of, typed
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json, Server, opened
 from moverank.indexer.option import DeclaredOption, built, options_of
 
+if TYPE_CHECKING:
+    from moverank.rerank.entry_points import EntryPoint
+
+
+def loaded_app(point: "EntryPoint") -> Any:
+    """Return the app of an entry point, with a command that raises PlugInError if the app cannot be loaded."""
+    try:
+        return point.load()
+    except Exception as error:  # noqa: BLE001 - its module may raise anything
+        from moverank.indexer.errors import PlugInError
+
+        where = f"the command {point.name!r} of the package {point.package}"
+        return _unusable_app(point.name, PlugInError(f"{where} cannot be loaded: {type(error).__name__}: {error}"))
+
 
 def operation_app(name: str) -> typer.Typer:
     """Return an app with the command of the operation `name`, which raises PlugInError if the operation is unusable."""
     from moverank.indexer.errors import PlugInError
     from moverank.indexer.operations.known import other_operation
 
-    app = typer.Typer()
     try:
         kind = other_operation(name)
     except PlugInError as error:
-        app.command(name, help=f"Unusable: {error}.")(_raising(error))
-        return app
+        return _unusable_app(name, error)
     options = {name: one for name, one in options_of(kind).items() if one.option.http}
 
     def command(index: Any, server: Any, *, as_json: bool, **given: Any) -> None:
@@ -40,15 +52,20 @@ def operation_app(name: str) -> typer.Typer:
     shared = [("index", Index, DEFAULT_INDEX), ("server", Server, None), ("as_json", Json, False)]
     parameters = [*(_parameter(kind, one) for one in options.values()), *(_named(*one) for one in shared)]
     _signed(command, parameters)
+    app = typer.Typer()
     app.command(name, help=kind.__doc__)(command)
     return app
 
 
-def _raising(error: Exception) -> Callable[[], None]:
+def _unusable_app(name: str, error: Exception) -> typer.Typer:
+    """Return an app with the command `name`, which raises an error."""
+
     def command() -> None:
         raise error
 
-    return command
+    app = typer.Typer()
+    app.command(name, help=f"Unusable: {error}.")(command)
+    return app
 
 
 def _signed(command: Callable[..., None], parameters: list[Parameter]) -> None:

@@ -122,6 +122,15 @@ def test_its_command_is_made_of_its_record(faces: Faces) -> None:
     assert isinstance(failed.exception, NoKnownWords)
 
 
+def test_a_command_that_cannot_be_loaded_names_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(write_installed(tmp_path, "broken", {"bark": "nowhere:app"}, "commands"))
+    shown = " ".join(_run("--help").replace("│", "").split())
+    assert "Unusable: the command 'bark' of the package broken 1.0 cannot be loaded" in shown
+    failed = CliRunner().invoke(app, ["bark"]).exception
+    assert isinstance(failed, PlugInError)
+    assert "No module named 'nowhere'" in str(failed)
+
+
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
