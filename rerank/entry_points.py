@@ -31,6 +31,11 @@ class EntryPoint(NamedTuple):
         return f"{package.name} {package.version}"
 
     @property
+    def is_own(self) -> bool:
+        """Return whether moverank itself declares it, and not another package."""
+        return _package_of(self.information) == "moverank"
+
+    @property
     def is_there(self) -> bool:
         """Return whether the module may be there: the folder of a plug-in of moverank itself may have been removed."""
         package, *_ = self.value.partition(":")
@@ -66,10 +71,14 @@ def entry_points(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
     for kind in ("dist-info", "egg-info"):  # what is left of a build counts only without an installation
         for folder in filter(Path.is_dir, map(Path, path)):
             for file in sorted(folder.glob(f"*.{kind}/entry_points.txt")):
-                package = file.parent.name.partition("-")[0].lower()
-                files.setdefault(package.removesuffix(".egg"), file)  # the first on the path is the one imported
+                files.setdefault(_package_of(file.parent), file)  # the first on the path is the one imported
     points = (point for file in files.values() for point in _declared(file, group))
     return tuple(point for point in points if point.is_there)
+
+
+def _package_of(information: Path) -> str:
+    """Return the package, in lower case, whose metadata are in a directory."""
+    return information.name.partition("-")[0].lower().removesuffix(".egg")
 
 
 def _declared(file: Path, group: str) -> Iterator[EntryPoint]:

@@ -12,7 +12,7 @@ from moverank import Collection, Document, UsageError
 from moverank.indexer.ranking_spec import ScorerChoice
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Ranking
-from moverank.rerank.scorers import SCORERS
+from moverank.rerank.scorers import scorer_class
 from tests.indexer.stored_state import snapshots
 from tests.indexer.world import (
     NO_VECTOR,
@@ -86,7 +86,7 @@ def _check(ranking: Ranking, twin: Twin, spec: str, query: str | Document, gamma
     if not isinstance(query, str):
         del expected[query.key]
     name = spec.partition(":")[0]
-    ascending = SCORERS[name].ascending
+    ascending = scorer_class(name).ascending
     scores = {hit.key: hit.distance if ascending else hit.score for hit in ranking.hits}
     assert scores == pytest.approx({key: expected[key] for key in scores}, rel=1e-9, abs=1e-9)
     assert ranking.certified

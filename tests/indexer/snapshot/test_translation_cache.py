@@ -6,28 +6,30 @@ import numpy as np
 import pytest
 
 from moverank import Collection
-from moverank.indexer.snapshot.caches import cached_normalisers
-from moverank.rerank.scorers import WordVectors
+from moverank.indexer.snapshot.caches import cached_sums
+from moverank.rerank.scorers import WordVectors, has_sums, scorer_class
 from tests.indexer.world import VECTORS, random_documents, snapshot_above
 
 
 def test_normalisers_are_cached_and_computed_again_where_the_file_is_damaged(tmp_path: Path) -> None:
     words = WordVectors(np.eye(3, dtype=np.float32), np.ones(3, bool))
     other = WordVectors(VECTORS, np.ones(len(VECTORS), bool))
-    expected = cached_normalisers(None, words)
-    cached_normalisers(tmp_path, other)
+    scorer = scorer_class("translation")
+    assert has_sums(scorer)
+    expected = cached_sums(None, scorer, words)
+    cached_sums(tmp_path, scorer, other)
     (path,) = tmp_path.iterdir()
     of_other_words = path.read_bytes()
     for content in (of_other_words, b"", of_other_words[:-30], b"nothing"):
         path.write_bytes(content)
-        assert cached_normalisers(tmp_path, words).tolist() == expected.tolist()
-        assert cached_normalisers(tmp_path, words).tolist() == expected.tolist()
-    assert cached_normalisers(tmp_path / "nowhere", words).tolist() == expected.tolist()
+        assert cached_sums(tmp_path, scorer, words).tolist() == expected.tolist()
+        assert cached_sums(tmp_path, scorer, words).tolist() == expected.tolist()
+    assert cached_sums(tmp_path / "nowhere", scorer, words).tolist() == expected.tolist()
     flipped = bytearray(path.read_bytes())
     for position in range(0, len(flipped), 7):
         flipped[position] ^= 16
         path.write_bytes(flipped)
-        assert cached_normalisers(tmp_path, words).tolist() == expected.tolist()
+        assert cached_sums(tmp_path, scorer, words).tolist() == expected.tolist()
         flipped[position] ^= 16
 
 
