@@ -88,8 +88,7 @@ class PlugIns(Generic[_Kind]):
         """
         if name in self._loaded:
             return self._loaded[name]
-        named = [point for point in self._points() if point.name == name]
-        points = list({(point.value, point.package): point for point in named}.values())
+        points = list(dict.fromkeys(point for point in self._points() if point.name == name))
         if not points:
             return None
         if len(points) > 1:
@@ -109,20 +108,24 @@ class PlugIns(Generic[_Kind]):
 
     def _checked(self, point: EntryPoint) -> type[_Kind]:
         """Load the class of an entry point."""
-        where = f"the {self._what} {point.name!r} of the package {point.package}"
+
+        def fault(what: str) -> Exception:
+            error: Exception = self._error(f"the {self._what} {point.name!r} of the package {point.package} {what}")
+            return error
+
         try:
             found: Any = point.load()
         except Exception as error:  # its module may raise anything
-            raise self._error(f"{where} cannot be loaded: {type(error).__name__}: {error}") from error
+            raise fault(f"cannot be loaded: {type(error).__name__}: {error}") from error
         missing = [f"method {name}" for name in self._methods if not callable(getattr(found, name, None))]
         missing += [f"attribute {name}" for name in self._attributes if not hasattr(found, name)]
         if not isinstance(found, type) or missing:
             lacks = f"no class with the {missing[0]}" if missing else "no class"
-            raise self._error(f"{where} is {lacks} ({point.value}): see {self._contract}")
+            raise fault(f"is {lacks} ({point.value}): see {self._contract}")
         if (own := getattr(found, self._named, None)) != point.name:
-            raise self._error(f"{where} has another name, {own!r}: both must be the same")
+            raise fault(f"has another name, {own!r}: both must be the same")
         options = getattr(found, "options", None) if "fit" in self._methods else ()
         if not isinstance(options, tuple) or not all(isinstance(option, Option) for option in options):
-            raise self._error(f"{where} needs a tuple of options (moverank.rerank.options): {options!r} is none")
+            raise fault(f"needs a tuple of options (moverank.rerank.options): {options!r} is none")
         kind: type[_Kind] = found
         return kind
