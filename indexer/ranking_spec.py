@@ -14,20 +14,20 @@ from moverank.indexer.arguments import text as checked_text
 from moverank.indexer.errors import UsageError
 from moverank.rerank.distance.mutual_proximity import KINDS, ProximityKind
 from moverank.rerank.encoders.encoder_registry import ENCODERS, choose_encoder, is_encoder
-from moverank.rerank.encoders.encoder_registry import PLUG_INS as ENCODERS_OF_PACKAGES
+from moverank.rerank.encoders.encoder_registry import PLUG_INS as ALL_ENCODERS
 from moverank.rerank.errors import EncoderError, OptionError, ScorerError
 from moverank.rerank.options import did_you_mean, key_values
 from moverank.rerank.ranking import AUTO_RANK, DISTANCES, Distance
 from moverank.rerank.scorers import SCORERS, Scorer, choose_scorer, is_scorer, scorer_class
-from moverank.rerank.scorers.scorer_registry import PLUG_INS as SCORERS_OF_PACKAGES
+from moverank.rerank.scorers.scorer_registry import PLUG_INS as ALL_SCORERS
 from moverank.rerank.words.term_rules import NGRAMS, PARTS, STEM, is_ngrams, option_of, rule_of
 
 Weights = Literal["tf", "tfidf", "norm", "model"]
 """The weights of words: counts, or counts times idf, the length of the vector, or the weight in a static model."""
 
 COSINE, VECTOR, PRIOR = "cosine", "vector", "prior"
-NAMES = (*DISTANCES, COSINE, *SCORERS, *ENCODERS, VECTOR, PRIOR)
-"""Names of values to rank by: distances of bags, the cosine of centroids, scorers, encoders, vectors, and a field."""
+_NAMES = (*DISTANCES, COSINE, *SCORERS, *ENCODERS, VECTOR, PRIOR)
+"""Own names of values to rank by: distances of bags, the cosine of centroids, scorers, encoders, vectors, a field."""
 
 _IN_WORDS: Mapping[str, str] = {
     "wmd": "distance",
@@ -152,7 +152,7 @@ class Term:
 
 
 def _is_scorer(name: str) -> bool:
-    return name in SCORERS if name in NAMES else is_scorer(name)
+    return name in SCORERS if name in _NAMES else is_scorer(name)
 
 
 def _is_encoder(name: str) -> bool:
@@ -161,15 +161,29 @@ def _is_encoder(name: str) -> bool:
 
 def _common(name: str) -> tuple[str, ...]:
     """Return the options of a term that are no options of its scorer or encoder."""
-    return _OPTIONS[name] if name in NAMES else _SCORER_OPTIONS if is_scorer(name) else BAG_OPTIONS
+    return _OPTIONS[name] if name in _NAMES else _SCORER_OPTIONS if is_scorer(name) else BAG_OPTIONS
+
+
+def _is_there(name: str) -> bool:
+    """Return whether there is a term of that name; no entry point is read for one of the core."""
+    if name in SCORERS:
+        return is_scorer(name)
+    if name in ENCODERS:
+        return is_encoder(name)
+    return name in _NAMES or is_scorer(name) or is_encoder(name)
+
+
+def ranking_names() -> tuple[str, ...]:
+    """Return the names of all values to rank by, with those of plug-ins and other packages."""
+    return (*DISTANCES, COSINE, *ALL_SCORERS.names(), *ALL_ENCODERS.names(), VECTOR, PRIOR)
 
 
 def parse_term(text: str) -> Term:
     """Parse a term, perhaps with a weight: `0.5*bm25`. Raises UsageError for an unknown name or option."""
     weight, times, rest = text.partition("*")
     name, colon, listed = (rest if times else text).strip().partition(":")
-    if name not in NAMES and not is_scorer(name) and not is_encoder(name):
-        names = (*NAMES, *SCORERS_OF_PACKAGES.names(), *ENCODERS_OF_PACKAGES.names())
+    if not _is_there(name):
+        names = ranking_names()
         raise UsageError(
             f"there is no ranking {name!r}{did_you_mean(name, names)}: choose auto, the collection's own, alone, or "
             f"sums of {', '.join(names)}, or install the package of such a scorer or encoder"

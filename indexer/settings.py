@@ -270,13 +270,12 @@ class Settings:
     def joined_scorer(self) -> "ScorerChoice | None":
         """Return the scorer whose best documents are candidates, too, or None; UsageError for an unknown one."""
         from moverank.indexer.ranking_spec import scorer_named
-        from moverank.rerank.scorers import SCORERS
         from moverank.rerank.scorers.scorer_registry import PLUG_INS
 
         _, plus, name = self.first_stage.partition("+")
         scorer = scorer_named(name, phrases=bool(self.phrases)) if plus else None
         if plus and scorer is None:
-            names = ", ".join((*SCORERS, *PLUG_INS.names()))
+            names = ", ".join(PLUG_INS.names())
             raise UsageError(
                 f"the first stage: there is no scorer {name!r} to join: choose {names}, or install the package that "
                 "provides it"

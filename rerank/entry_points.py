@@ -7,7 +7,9 @@ import re
 import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +33,11 @@ class EntryPoint(NamedTuple):
         return f"{package.name} {package.version}"
 
     @property
+    def is_own(self) -> bool:
+        """Return whether moverank itself declares it, and not another package."""
+        return _package_of(self.information) == "moverank"
+
+    @property
     def is_there(self) -> bool:
         """Return whether the module may be there: the folder of a plug-in of moverank itself may have been removed."""
         package, *_ = self.value.partition(":")
@@ -43,10 +50,10 @@ class EntryPoint(NamedTuple):
             return False
 
     def load(self) -> Any:
-        """Import the module, and return the attribute."""
-        from importlib.metadata import EntryPoint as Loaded
-
-        return Loaded(self.name, self.value, "").load()
+        """Import the module, and return the attribute, or the module if none is declared."""
+        module, _, attribute = (part.strip() for part in self.value.partition("[")[0].partition(":"))
+        found = import_module(module)
+        return attrgetter(attribute)(found) if attribute else found
 
 
 def named_points(what: str, name: str) -> tuple[EntryPoint, ...]:
@@ -55,21 +62,31 @@ def named_points(what: str, name: str) -> tuple[EntryPoint, ...]:
 
 
 def names(what: str) -> tuple[str, ...]:
-    """Return the names of one kind, "encoder", that installed packages provide; none of them is loaded."""
+    """Return the names of one kind, "command", that installed packages provide; none of them is loaded."""
     return tuple(sorted({point.name for point in entry_points(f"moverank.{what}s", tuple(sys.path))}))
 
 
 @cache
 def entry_points(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
     """Return the entry points of a group; they are read again if the import path changes."""
+    points = (point for file in _files(path) for point in _declared(file, group))
+    return tuple(point for point in points if point.is_there)
+
+
+@cache
+def _files(path: tuple[str, ...]) -> tuple[Path, ...]:
+    """Return the files of entry points on an import path, one for each package."""
     files = dict[str, Path]()
     for kind in ("dist-info", "egg-info"):  # the remains of a build count only without an installation
         for folder in filter(Path.is_dir, map(Path, path)):
             for file in sorted(folder.glob(f"*.{kind}/entry_points.txt")):
-                package = file.parent.name.partition("-")[0].lower()
-                files.setdefault(package.removesuffix(".egg"), file)  # the first on the path is the one imported
-    points = (point for file in files.values() for point in _declared(file, group))
-    return tuple(point for point in points if point.is_there)
+                files.setdefault(_package_of(file.parent), file)  # the first on the path is the one imported
+    return tuple(files.values())
+
+
+def _package_of(information: Path) -> str:
+    """Return the package, in lower case, whose metadata are in a directory."""
+    return information.name.partition("-")[0].lower().removesuffix(".egg")
 
 
 def _declared(file: Path, group: str) -> Iterator[EntryPoint]:

@@ -1,4 +1,4 @@
-"""Encoders, scorers and operations by name: built-in classes, and classes of other packages, found by entry points.
+"""Encoders, scorers and operations by name: built-in classes, and those of plug-ins, found by entry points.
 
 A package declares `[project.entry-points."moverank.encoders"]`, for example, with `NAME = "module:Class"`. Nothing is
 loaded until a class is named.
@@ -9,25 +9,27 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Generic, TypeVar
 
-from moverank.rerank.entry_points import EntryPoint, entry_points, names
+from moverank.rerank.entry_points import EntryPoint, entry_points
 from moverank.rerank.options import Option, check_options, did_you_mean
 
 _Kind = TypeVar("_Kind")
 
 
 class PlugIns(Generic[_Kind]):
-    """The classes of one kind: the `built_in` ones by name, and those that other packages provide.
+    """The classes of one kind: the `built_in` ones by name, and those that plug-ins and other packages provide.
 
     `what` is the name of the kind, "encoder"; the group of its entry points is then `moverank.encoders`. A built-in
     class that is given by its name is imported on first use, from the module of `moverank.rerank.encoders` with its
-    key. A class of another package must have the named `methods` and `attributes`; the attribute called `named` is the
-    name of its entry point. `contract` names the contract in errors. `error` is raised for an unusable class.
+    key; None stands for a class of a plug-in of moverank, whose folder may have been removed. No other package provides
+    a class of such a name. A class of an entry point must have the named `methods` and `attributes`; the attribute
+    called `named` is the name of its entry point. `contract` names the contract in errors. `error` is raised for an
+    unusable class.
     """
 
     def __init__(
         self,
         what: str,
-        built_in: Mapping[str, str | type[_Kind]],
+        built_in: Mapping[str, str | type[_Kind] | None],
         methods: tuple[str, ...],
         error: type[Exception],
         attributes: tuple[str, ...] = (),
@@ -43,7 +45,7 @@ class PlugIns(Generic[_Kind]):
 
     def has(self, name: str) -> bool:
         """Return whether there is a class of that name."""
-        return name in self._built_in or name in self.names()
+        return self._built_in.get(name) is not None or name in self._found()
 
     def of(self, name: str) -> type[_Kind]:
         """Return the class of that name; no package replaces a built-in one.
@@ -55,7 +57,7 @@ class PlugIns(Generic[_Kind]):
             own = getattr(import_module(f"moverank.rerank.{self._what}s.{name}"), own)
         found: type[_Kind] | None = own or self.named(name)
         if found is None:
-            names = (*self._built_in, *self.names())
+            names = self.names()
             raise self._error(
                 f"there is no {self._what} {name!r}{did_you_mean(name, names)}: choose {', '.join(names)}, or install "
                 "the package that provides it"
@@ -73,19 +75,20 @@ class PlugIns(Generic[_Kind]):
         return found
 
     def names(self) -> tuple[str, ...]:
-        """Return the names that other packages provide; none of them is loaded."""
-        return names(self._what)
+        """Return all names: the package's own ones in their order, and those of others; no class is loaded."""
+        named = self._found()
+        own = (name for name, built_in in self._built_in.items() if built_in is not None or name in named)
+        return (*own, *sorted(named - self._built_in.keys()))
 
     def named(self, name: str) -> type[_Kind] | None:
-        """Load the class of that name; None if no package provides one.
+        """Load the class that an entry point of that name provides; None if there is none.
 
         Raises the error, which names the package, if the class cannot be loaded or is of another kind, or if several
         packages provide one.
         """
         if name in self._loaded:
             return self._loaded[name]
-        named = [point for point in self._points() if point.name == name]
-        points = list({(point.value, point.package): point for point in named}.values())
+        points = list(dict.fromkeys(point for point in self._points() if point.name == name))
         if not points:
             return None
         if len(points) > 1:
@@ -94,25 +97,35 @@ class PlugIns(Generic[_Kind]):
         self._loaded[name] = self._checked(points[0])
         return self._loaded[name]
 
-    def _points(self) -> tuple[EntryPoint, ...]:
-        return entry_points(f"moverank.{self._what}s", tuple(sys.path))
+    def _points(self) -> list[EntryPoint]:
+        """Return the entry points, without those of other packages for names of moverank's own classes."""
+        points = entry_points(f"moverank.{self._what}s", tuple(sys.path))
+        return [point for point in points if point.is_own or point.name not in self._built_in]
+
+    def _found(self) -> set[str]:
+        """Return the names of the entry points."""
+        return {point.name for point in self._points()}
 
     def _checked(self, point: EntryPoint) -> type[_Kind]:
         """Load the class of an entry point."""
-        where = f"the {self._what} {point.name!r} of the package {point.package}"
+
+        def fault(what: str) -> Exception:
+            error: Exception = self._error(f"the {self._what} {point.name!r} of the package {point.package} {what}")
+            return error
+
         try:
             found: Any = point.load()
         except Exception as error:  # its module may raise anything
-            raise self._error(f"{where} cannot be loaded: {type(error).__name__}: {error}") from error
+            raise fault(f"cannot be loaded: {type(error).__name__}: {error}") from error
         missing = [f"method {name}" for name in self._methods if not callable(getattr(found, name, None))]
         missing += [f"attribute {name}" for name in self._attributes if not hasattr(found, name)]
         if not isinstance(found, type) or missing:
             lacks = f"no class with the {missing[0]}" if missing else "no class"
-            raise self._error(f"{where} is {lacks} ({point.value}): see {self._contract}")
+            raise fault(f"is {lacks} ({point.value}): see {self._contract}")
         if (own := getattr(found, self._named, None)) != point.name:
-            raise self._error(f"{where} has another name, {own!r}: both must be the same")
+            raise fault(f"has another name, {own!r}: both must be the same")
         options = getattr(found, "options", None) if "fit" in self._methods else ()
         if not isinstance(options, tuple) or not all(isinstance(option, Option) for option in options):
-            raise self._error(f"{where} needs a tuple of options (moverank.rerank.options): {options!r} is none")
+            raise fault(f"needs a tuple of options (moverank.rerank.options): {options!r} is none")
         kind: type[_Kind] = found
         return kind

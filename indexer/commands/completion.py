@@ -14,10 +14,10 @@ _MANY = 200  # keys; shells show a prompt before listing more
 
 def complete_rank(incomplete: str) -> list[str]:
     """Return the rankings whose last term begins as typed: `wmd+0.5*b` becomes `wmd+0.5*bm25`."""
-    from moverank.indexer.ranking_spec import NAMES
+    from moverank.indexer.ranking_spec import ranking_names
 
     begun = max(incomplete.rfind("+"), incomplete.rfind("*")) + 1
-    return [incomplete[:begun] + name for name in NAMES if name.startswith(incomplete[begun:])]
+    return [incomplete[:begun] + name for name in ranking_names() if name.startswith(incomplete[begun:])]
 
 
 def complete_format(context: typer.Context, incomplete: str) -> list[str]:

@@ -14,18 +14,18 @@ from moverank.indexer.search.query import QueryTerms
 from moverank.indexer.search.segment_words import CountedTerms, DerivedTerms, SegmentCounts, WordTexts
 from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.sized_cache import SizedCache
-from moverank.indexer.snapshot.caches import DerivedTable, cached_normalisers, cached_table
+from moverank.indexer.snapshot.caches import DerivedTable, cached_sums, cached_table
 from moverank.rerank.bags.bag import Bags, lookup
 from moverank.rerank.scorers import (
     Scorer,
     Statistics,
+    SummingScorer,
     TermCounts,
     TermQuery,
     WordVectors,
-    translation_normalisers,
+    has_sums,
 )
 from moverank.rerank.scorers.bm25 import Bm25
-from moverank.rerank.scorers.translation import Translation
 from moverank.rerank.words.term_rules import terms_of
 
 
@@ -271,29 +271,27 @@ class TermScores:
         counts = own.rows
         if scorer.needs_vectors:
             counts = TermCounts(counts.starts, counts.terms, counts.counts, part.word_vectors)
-        if scorer is Translation:
-            return Translation.fit(counts, statistics, options, self._normalisers(part, counted))
+        if has_sums(scorer):
+            return scorer.fit(counts, statistics, options, self._sums(scorer, part, counted))
         return scorer.fit(counts, statistics, options)
 
-    def _normalisers(self, part: LiveSegment, counted: CountedTerms) -> NDArray[np.float64]:
-        """Return Z (t,) of a segment's terms over the words of all documents; see `translation_normalisers`.
+    def _sums(self, scorer: type[SummingScorer], part: LiveSegment, counted: CountedTerms) -> NDArray[np.float64]:
+        """Return the sums (t,) of a segment's terms over the words of all documents; see `SummingScorer`.
 
-        Z is a sum over words: terms of words only in other segments are added to the cached sum, and terms of words in
-        no live document are subtracted.
+        Terms of words only in other segments are added to the cached sum, and terms of words in no live document are
+        subtracted.
         """
+
+        def over(others: WordVectors, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+            return scorer.collection_sums(words, WordVectors(others.vectors[chosen], others.known[chosen]))
+
         words, seen = part.word_vectors, part.segment.terms.word_ids
         alive = counted.of_words(seen).document_frequencies > 0
-        sums = cached_normalisers(part.directory, words) - _sums(words, words, ~alive)
+        sums = cached_sums(part.directory, scorer, words) - over(words, ~alive)
         for other in self._parts:
             if other is not part:
                 ids = other.segment.terms.word_ids
                 new = ~np.isin(ids, seen) & (counted.of_words(ids).document_frequencies > 0)
-                sums += _sums(words, other.word_vectors, new)
+                sums += over(other.word_vectors, new)
                 seen = np.union1d(seen, ids)
         return np.where(alive, sums, 1.0)
-
-
-def _sums(words: WordVectors, others: WordVectors, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the normalisers of `words` over the `chosen` (t,) words among `others`."""
-    vocabulary = WordVectors(others.vectors[chosen], others.known[chosen])
-    return translation_normalisers(words.vectors, words.known, vocabulary)

@@ -1,8 +1,7 @@
 """Caches of arrays that are computed from a snapshot: computing an array takes most of the time of a search.
 
 The arrays are the inverted file, of which a search by BM25 needs few postings; the stems or n-grams of words; sums over
-documents, such as word frequencies and centroid lengths; and normalisers of the translation model, quadratic in the
-vocabulary.
+documents, such as word frequencies and centroid lengths; and a scorer's sums over all pairs of words.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from moverank.indexer.files.arrays import Arrays, Kinds, are_starts, is_within, read_arrays, write_arrays
 from moverank.indexer.files.checksums import checksum
 from moverank.indexer.files.directory import CACHED
-from moverank.rerank.scorers import Postings, WordVectors, translation_normalisers
+from moverank.rerank.scorers import Postings, SummingScorer, WordVectors
 from moverank.rerank.words.term_rules import TermTexts, WordTerms, terms_of
 from moverank.rerank.words.vocabulary import Vocabulary
 
@@ -135,19 +134,19 @@ SumType = TypeVar("SumType", np.int64, np.float64)
 """The type of sums."""
 
 
-def cached_normalisers(directory: Path | None, words: WordVectors) -> NDArray[np.float64]:
-    """Return the normalisers Z (t,) of words among themselves, cached in a collection's `directory`.
+def cached_sums(directory: Path | None, scorer: type[SummingScorer], words: WordVectors) -> NDArray[np.float64]:
+    """Return a scorer's sums (t,) of words over themselves, cached in a collection's `directory`.
 
-    The file stores checksums of the word vectors and of its content: it is computed again if it is damaged or if the
-    vocabulary has changed. Without a `directory`, or if it is not writable, nothing is cached.
+    The file stores the scorer's name, and checksums of the word vectors and of its content: it is computed again if it
+    is damaged or if the vocabulary has changed. Without a `directory`, or if it is not writable, nothing is cached.
     """
 
     def compute() -> NDArray[np.float64]:
-        return translation_normalisers(words.vectors, words.known)
+        return scorer.collection_sums(words)
 
     if directory is None:
         return compute()
-    key = checksum(words.vectors) + checksum(words.known)
+    key = f"{scorer.name} {checksum(words.vectors)}{checksum(words.known)}"
     return kept(directory / "normalisers", key, compute, len(words), np.float64)
 
 

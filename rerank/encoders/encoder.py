@@ -147,3 +147,25 @@ def sample_rows(count: int, limit: int, seed: int) -> NDArray[np.int64]:
     if count <= limit:
         return np.arange(count)
     return np.sort(np.random.default_rng(seed).choice(count, limit, replace=False))
+
+
+def training_sample(documents: Documents, limit: int, words: int, seed: int) -> tuple[Documents, NDArray[np.int64]]:
+    """Return at most `limit` of `documents`, drawn by `seed`, and the ids of their `words` most frequent words.
+
+    See `frequent_words`. Raises EncoderError if the sample has no word.
+    """
+    sample = documents.take(sample_rows(len(documents), limit, seed))
+    return sample, frequent_words(sample, words)
+
+
+def frequent_words(documents: Documents, limit: int) -> NDArray[np.int64]:
+    """Return the ids (w,), increasing, of the `limit` words of highest document frequency; lower ids win ties.
+
+    Raises EncoderError if the documents have no word.
+    """
+    words = documents.bags.words
+    if not len(words):
+        raise EncoderError("an encoder is fitted to documents with words: give at least one")
+    frequencies = np.bincount(words, minlength=len(documents.word_ids))
+    first = np.argsort(-frequencies, kind="stable")[:limit]
+    return documents.word_ids[np.sort(first[frequencies[first] > 0])]

@@ -1,4 +1,4 @@
-"""The encoders by name: built-in encoders and plug-ins of other packages."""
+"""The encoders by name: built-in encoders, and those of plug-ins and other packages."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -7,10 +7,13 @@ from moverank.rerank.encoders.encoder import Encoder
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.plug_ins import PlugIns
 
-ENCODERS: Mapping[str, str] = MappingProxyType(
-    {"centroid": "Centroid", "fisher": "Fisher", "lsi": "Lsi", "lda": "Lda", "msda": "Msda", "ccg": "Ccg"}
+ENCODERS: Mapping[str, str | None] = MappingProxyType(
+    {"centroid": "Centroid", "fisher": "Fisher", "lsi": "Lsi", "lda": None, "msda": None, "ccg": None}
 )
-"""The class of each encoder by its name on the command line, which is also the name of its module."""
+"""The class of each own encoder by its name on the command line, which is also the name of its module.
+
+None: in the plug-in `methods`, which may have been removed.
+"""
 PLUG_INS = PlugIns[Encoder]("encoder", ENCODERS, ("fit", "encode", "state", "restore"), EncoderError)
-"""The encoders of other packages."""
+"""All encoders that are installed."""
 is_encoder, encoder_class, choose_encoder = PLUG_INS.has, PLUG_INS.of, PLUG_INS.choose

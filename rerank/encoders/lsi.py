@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from moverank.rerank.bags.bag import Bags, unit_sparse_rows
 from moverank.rerank.bags.weights import inverse_document_frequency
 from moverank.rerank.encoders.centroid import centroids
-from moverank.rerank.encoders.encoder import SEED, Documents, EncoderState, Metric, known, part
-from moverank.rerank.encoders.lda import training_sample
+from moverank.rerank.encoders.encoder import SEED, Documents, EncoderState, Metric, known, part, training_sample
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Integer, Option, Switch, check_options
 from moverank.rerank.words.embedding import unit_rows

@@ -6,7 +6,7 @@ so that the score of a document does not depend on its segment, except for round
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Protocol, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,6 +128,38 @@ class Scorer(Protocol):
     def score(self, query: TermQuery) -> NDArray[np.float64]:
         """Return the finite scores (n,) of all documents of the segment; see `ascending`."""
         ...
+
+
+class SummingScorer(Scorer, Protocol):
+    """A scorer whose terms have sums over all words of the collection, which the collection caches."""
+
+    @staticmethod
+    def collection_sums(words: WordVectors, vocabulary: WordVectors | None = None) -> NDArray[np.float64]:
+        """Return the sum (t,) of each of `words` over the words of a `vocabulary`, or over `words` without one.
+
+        Sums are additive over vocabularies without a common word.
+        """
+        ...
+
+    @classmethod
+    def fit(
+        cls,
+        counts: TermCounts,
+        statistics: Statistics,
+        options: Mapping[str, str],
+        term_sums: NDArray[np.float64] | None = None,
+    ) -> Self:
+        """See `Scorer.fit`; `term_sums` (t,) are the sums of the segment's terms over the collection's words.
+
+        They are required if the collection contains terms that the segment lacks; those of a term in none of the
+        collection's documents are 1.
+        """
+        ...
+
+
+def has_sums(scorer: type[Scorer]) -> TypeGuard[type[SummingScorer]]:
+    """Return whether a scorer needs sums over the words of the collection."""
+    return hasattr(scorer, "collection_sums")
 
 
 def check_terms(terms: NDArray[np.int32], known: int) -> None:

@@ -14,9 +14,8 @@ from moverank.rerank.scorers import (
     TermQuery,
     WordVectors,
     choose_scorer,
-    translation_normalisers,
+    has_sums,
 )
-from moverank.rerank.scorers.translation import Translation
 
 Counts = Mapping[str, float]
 Vectors = Mapping[str, NDArray[np.float32]]
@@ -119,16 +118,15 @@ class CountedSegment:
     def fit(self, scorer: str | type[Scorer], options: Mapping[str, str]) -> Scorer:
         """Return a scorer, named or given as a class, that is fitted to the segment.
 
-        `Translation` gets the normalisers over the vocabulary of the whole collection.
+        A scorer with sums gets those over the vocabulary of the whole collection.
         """
         kind = choose_scorer(scorer, options) if isinstance(scorer, str) else scorer
         whole = sorted(self.collection.document_frequencies)
-        if kind is not Translation or set(whole) == set(self.terms):
+        if not has_sums(kind) or set(whole) == set(self.terms):
             return kind.fit(self.counts, self.statistics, options)
-        words = self.collection.word_vectors(whole)
-        sums = dict(zip(whole, translation_normalisers(words.vectors, words.known), strict=True))
-        normalisers = np.array([sums[term] for term in self.terms], np.float64)
-        return Translation.fit(self.counts, self.statistics, options, normalisers)
+        sums = dict(zip(whole, kind.collection_sums(self.collection.word_vectors(whole)), strict=True))
+        own = np.array([sums[term] for term in self.terms], np.float64)
+        return kind.fit(self.counts, self.statistics, options, own)
 
     def score(self, scorer: str | type[Scorer], options: Mapping[str, str], query: Counts) -> NDArray[np.float64]:
         """Return the scores (n,) of the documents for a query."""

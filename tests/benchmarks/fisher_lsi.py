@@ -15,7 +15,7 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from moverank.indexer.vectors.lsi_training import train_lsi
 from moverank.rerank.encoders.encoder_registry import choose_encoder
-from moverank.rerank.scorers import SCORERS
+from moverank.rerank.scorers.bow import Tfidf
 from moverank.rerank.words.tokenizer import Tokenizer, stop_words
 from tests.benchmarks.common import argument_parser, real, show, show_table
 from tests.benchmarks.retrieval_bags import RetrievalBags
@@ -56,7 +56,7 @@ def measured_tfidf(retrieval_set: RetrievalSet) -> str:
     segment = retrieval_set.counted(None).segment()
     scorer, rankings = segment.fit("tfidf", {"norm": "l2"}), {}
     for query, counts in retrieval_set.judged_queries.items():
-        rows = order(scorer.score(segment.query(counts)), ascending=SCORERS["tfidf"].ascending)
+        rows = order(scorer.score(segment.query(counts)), ascending=Tfidf.ascending)
         rankings[query] = [retrieval_set.keys[row] for row in rows]
     return f"{100 * retrieval_set.mean_average_precision(rankings):.1f}"
 

@@ -21,7 +21,7 @@ import numpy as np
 from moverank import Embedding
 from moverank.indexer.vectors.importing import import_vectors
 from moverank.rerank.encoders.encoder_registry import ENCODERS, choose_encoder
-from moverank.rerank.scorers import SCORERS
+from moverank.rerank.scorers import scorer_class
 from moverank.rerank.testing.sample_counts import Counted, CountedSegment
 from moverank.rerank.words.tokenizer import Tokenizer, stop_words
 from tests.benchmarks.common import argument_parser, real, show, show_table, vectors, verdict
@@ -73,7 +73,7 @@ def ranked_by_scorers(retrieval_set: RetrievalSet, segment: CountedSegment) -> I
         scorer = segment.fit(name, options)
         rankings = {}
         for query, counts in retrieval_set.judged_queries.items():
-            rows = order(scorer.score(segment.query(counts)), ascending=SCORERS[name].ascending)
+            rows = order(scorer.score(segment.query(counts)), ascending=scorer_class(name).ascending)
             rankings[query] = [retrieval_set.keys[row] for row in rows]
         yield label(name, options), rankings
 
@@ -148,7 +148,7 @@ def show_speed(embedding: Embedding, tokenizer: Tokenizer) -> None:
     rows: list[list[object]] = []
     for name, options in VARIANTS:
         began = time.process_time()
-        scorer = SCORERS[name].fit(counts, statistic, options)
+        scorer = scorer_class(name).fit(counts, statistic, options)
         fitted = time.process_time() - began
         # The first query may compute what is then cached.
         began = time.process_time()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from moverank.indexer.commands.shared_options import SETTINGS
-from moverank.indexer.ranking_spec import NAMES
+from moverank.indexer.ranking_spec import ranking_names
 from moverank.indexer.reading import DOCUMENT_FORMATS, THREAD_FORMATS
 from tests.indexer.commands.program import Call
 
@@ -29,7 +29,7 @@ def complete(call: Call, monkeypatch: pytest.MonkeyPatch) -> Complete:
 
 
 def test_rankings(complete: Complete) -> None:
-    assert complete("search", "cat", "--rank", "") == list(NAMES)
+    assert complete("search", "cat", "--rank", "") == list(ranking_names())
     assert complete("search", "cat", "--distance", "wm") == ["wmd"]
     assert complete("search", "cat", "--rank", "wmd+0.5*b") == ["wmd+0.5*bow", "wmd+0.5*bm25"]
     assert complete("pairs", "--rank", "pw") == ["pwmd"]

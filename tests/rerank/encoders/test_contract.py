@@ -9,7 +9,7 @@ from hypothesis import given
 
 from moverank.rerank.bags.bag import Bag
 from moverank.rerank.encoders.encoder import Documents, Encoder
-from moverank.rerank.encoders.encoder_registry import ENCODERS, choose_encoder, encoder_class
+from moverank.rerank.encoders.encoder_registry import PLUG_INS, choose_encoder, encoder_class
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.testing.encoder_checks import (
     ENCODER_CHECKS,
@@ -28,7 +28,7 @@ _USUAL = [("centroid", {}), ("fisher", {"k": "5", "dim": "3"}), ("lsi", {"dim": 
 every_case = pytest.mark.parametrize(
     ("name", "options"), [pytest.param(*case, marks=[] if case in _USUAL else pytest.mark.slow) for case in CASES]
 )
-every_encoder = pytest.mark.parametrize("name", ENCODERS)
+every_encoder = pytest.mark.parametrize("name", PLUG_INS.names())
 
 
 def fitted(name: str, options: Options, training: Documents) -> Encoder:
@@ -36,8 +36,8 @@ def fitted(name: str, options: Options, training: Documents) -> Encoder:
 
 
 def test_every_encoder_is_in_the_contract() -> None:
-    assert {name for name, _ in CASES} == set(ENCODERS)
-    assert all(encoder_class(name).name == name for name in ENCODERS)
+    assert {name for name, _ in CASES} == set(PLUG_INS.names())
+    assert all(encoder_class(name).name == name for name in PLUG_INS.names())
 
 
 @every_case

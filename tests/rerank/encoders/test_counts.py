@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from moverank.rerank.encoders.lda import count_matrix, frequent_words, training_sample
+from moverank.rerank.encoders.encoder import frequent_words, training_sample
 from moverank.rerank.errors import EncoderError
 from tests.rerank.encoders.worlds import counted_documents
 
@@ -18,11 +18,6 @@ def test_frequent_words_are_those_of_the_highest_document_frequency_and_lower_id
 def test_a_fit_without_documents_is_rejected() -> None:
     with pytest.raises(EncoderError, match="give at least one"):
         frequent_words(DOCUMENTS.take(np.empty(0, np.int64)), 5)
-
-
-def test_counts_are_weights_times_length_of_known_words() -> None:
-    rows = count_matrix(DOCUMENTS, np.array([0, 2, 7])).toarray()
-    np.testing.assert_allclose(rows, [[0, 2, 0], [0, 1, 5], [0, 0, 0]])
 
 
 def test_a_training_sample_has_its_own_frequent_words() -> None:

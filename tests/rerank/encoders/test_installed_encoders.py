@@ -175,7 +175,7 @@ def test_a_broken_package_does_no_harm_to_others(tmp_path: Path, place: Path) ->
 
 def test_no_package_replaces_a_built_in_encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(write_installed(tmp_path, "bad-encoders", {"fisher": "gone:Encoder"}))
-    assert "fisher" in PLUG_INS.names()
+    assert PLUG_INS.names().count("fisher") == 1
     assert encoder_class("fisher") is Fisher
 
 

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from moverank.rerank.errors import RerankError, ScorerError
-from moverank.rerank.scorers import SCORERS, Statistics, TermQuery, WordVectors, choose_scorer
+from moverank.rerank.scorers import Statistics, TermQuery, WordVectors, choose_scorer, is_scorer, scorer_class
+from moverank.rerank.scorers.bm25 import Bm25
+from moverank.rerank.scorers.scorer_registry import PLUG_INS
 from moverank.rerank.testing.sample_counts import Counted
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -25,16 +27,15 @@ def test_importing_scorers_imports_no_heavy_package() -> None:
 
 
 def test_scorers_by_name() -> None:
-    assert list(SCORERS) == ["bow", "tfidf", "bm25", "pl2", "translation", "interpolation"]
-    assert choose_scorer("bm25", {"k1": "2"}) is SCORERS["bm25"]
-    assert {name for name, scorer in SCORERS.items() if scorer.needs_vectors} == {"translation", "interpolation"}
+    assert PLUG_INS.names()[:3] == ("bow", "tfidf", "bm25")
+    assert choose_scorer("bm25", {"k1": "2"}) is Bm25
     assert issubclass(ScorerError, RerankError)
 
 
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("okapi", {}, r"there is no scorer 'okapi': choose bow, tfidf, bm25, pl2, translation, interpolation"),
+        ("okapi", {}, r"there is no scorer 'okapi': choose bow, tfidf, bm25, "),
         ("bm25", {"k2": "1"}, r"bm25 has no option 'k2': choose k1 \(a number from 0 to 1000, default 1.2\), b \("),
         ("bow", {"k1": "1"}, r"bow has no option 'k1': choose norm \(l1 or l2, default l1\)$"),
         ("bow", {"norm": "l3"}, r"norm must be l1 or l2, not 'l3'"),
@@ -43,26 +44,21 @@ def test_scorers_by_name() -> None:
         ("bm25", {"k1": " 1 "}, r"k1 must be a number from 0 to 1000, not ' 1 '"),
         ("bm25", {"k1": "inf"}, r"k1 must be a number from 0 to 1000, not 'inf'"),
         ("bm25", {"k3": "nan"}, r"k3 must be a number from 0 to inf, not 'nan'"),
-        ("pl2", {"c": "0"}, r"c must be a number from 0.001 to 1000, not '0'"),
-        ("translation", {"mu": "many"}, r"mu must be a number from 0.001 to 1e\+09, not 'many'"),
-        ("translation", {"lambda": "0"}, r"lambda must be a number from 0.001 to 1, not '0'"),
-        ("translation", {"smoothing": ""}, r"smoothing must be dirichlet or jelinek-mercer, not ''"),
-        ("interpolation", {"alpha": "-0.1"}, r"alpha must be a number from 0 to 1, not '-0.1'"),
     ],
 )
 def test_invalid_options_are_rejected(name: str, options: dict[str, str], message: str) -> None:
     with pytest.raises(ScorerError, match=f"^{message}"):
         choose_scorer(name, options)
-    if name in SCORERS:
+    if is_scorer(name):
         with pytest.raises(ScorerError, match=f"^{message}"):
-            SCORERS[name].fit(SEGMENT.counts, SEGMENT.statistics, options)
+            scorer_class(name).fit(SEGMENT.counts, SEGMENT.statistics, options)
 
 
 def _statistics(**changes: Any) -> Callable[[], Statistics]:
     return lambda: replace(SEGMENT.statistics, **changes)
 
 
-@pytest.mark.parametrize("name", SCORERS)
+@pytest.mark.parametrize("name", PLUG_INS.names())
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -79,43 +75,28 @@ def _statistics(**changes: Any) -> Callable[[], Statistics]:
 )
 def test_inconsistent_statistics_are_rejected(name: str, make: Callable[[], Statistics], message: str) -> None:
     with pytest.raises(ScorerError, match=message):
-        SCORERS[name].fit(SEGMENT.counts, make(), {})
+        scorer_class(name).fit(SEGMENT.counts, make(), {})
 
 
-@pytest.mark.parametrize("name", SCORERS)
+@pytest.mark.parametrize("name", PLUG_INS.names())
 def test_statistics_without_the_segments_documents_are_rejected(name: str) -> None:
     segment = Counted([{"a": 1.0}, {}], {}).segment()
     with pytest.raises(ScorerError, match="cannot hold more than its collection"):
-        SCORERS[name].fit(segment.counts, replace(segment.statistics, documents=1), {})
+        scorer_class(name).fit(segment.counts, replace(segment.statistics, documents=1), {})
 
 
-@pytest.mark.parametrize("name", SCORERS)
+@pytest.mark.parametrize("name", PLUG_INS.names())
 def test_inconsistent_rows_are_rejected(name: str) -> None:
     with pytest.raises(ScorerError, match="the last of `starts` must be the number of terms"):
-        SCORERS[name].fit(replace(SEGMENT.counts, starts=np.array([0, 2])), SEGMENT.statistics, {})
+        scorer_class(name).fit(replace(SEGMENT.counts, starts=np.array([0, 2])), SEGMENT.statistics, {})
 
 
-@pytest.mark.parametrize("name", SCORERS)
+@pytest.mark.parametrize("name", PLUG_INS.names())
 @pytest.mark.parametrize("term", [2, -2])
 def test_term_ids_out_of_range_are_rejected(name: str, term: int) -> None:
     query = replace(SEGMENT.query({"a": 1.0}), terms=np.array([term], np.int32))
     with pytest.raises(ScorerError, match="a query's term ids must be from -1 to 1: the segment has 2 terms"):
         SEGMENT.fit(name, {}).score(query)
-
-
-@pytest.mark.parametrize("name", ["translation", "interpolation"])
-def test_missing_word_vectors_are_rejected(name: str) -> None:
-    query = SEGMENT.query({"a": 1.0, "c": 1.0})
-    with pytest.raises(ScorerError, match=f"^{name} compares words by their vectors"):
-        SCORERS[name].fit(replace(SEGMENT.counts, word_vectors=None), SEGMENT.statistics, {})
-    short = replace(SEGMENT.counts, word_vectors=WordVectors(np.ones((1, 3), np.float32), np.ones(1, bool)))
-    with pytest.raises(ScorerError, match="there are 2 terms but 1 word vectors"):
-        SCORERS[name].fit(short, SEGMENT.statistics, {})
-    with pytest.raises(ScorerError, match=f"^{name} compares words by their vectors"):
-        SEGMENT.fit(name, {}).score(replace(query, word_vectors=None))
-    flat = WordVectors(np.ones((2, 1), np.float32), np.ones(2, bool))
-    with pytest.raises(ScorerError, match="word vectors have 1 dimensions, the segment's 3"):
-        SEGMENT.fit(name, {}).score(replace(query, word_vectors=flat))
 
 
 def test_invalid_queries_are_rejected() -> None:

@@ -16,7 +16,8 @@ from moverank.indexer.plugins.laboratory.distances import RowCache
 from moverank.indexer.plugins.laboratory.method import parse_method
 from moverank.indexer.reranking.pool import SearchPool
 from moverank.indexer.reranking.texts import Texts
-from moverank.rerank.scorers import SCORERS
+from moverank.rerank.scorers import scorer_class
+from moverank.rerank.scorers.scorer_registry import PLUG_INS
 from moverank.rerank.testing.sample_counts import Counted
 from tests.indexer.plugins.laboratory.ranked import QUERY, ranked, trial_of
 from tests.indexer.world import TABLE, Twin
@@ -41,7 +42,7 @@ def test_the_centroid_encoder_is_wcd(corpus: Corpus) -> None:
         assert encoded == pytest.approx(exact, abs=1e-5)
 
 
-@pytest.mark.parametrize("name", SCORERS)
+@pytest.mark.parametrize("name", PLUG_INS.names())
 @pytest.mark.parametrize("gamma", [0.0, 0.75])
 def test_distances_are_the_scores_over_all_words(
     name: str, gamma: float, corpus: Corpus, documents: list[Document]
@@ -58,7 +59,7 @@ def test_distances_are_the_scores_over_all_words(
     expected = whole.segment().score(name, {}, dict(Counter(QUERY.split())))
     distances = ranked(f"{name}:gamma={gamma}", corpus.documents, corpus.queries)
     assert corpus.documents.keys == tuple(document.key for document in documents)
-    assert distances[0] == pytest.approx(expected if SCORERS[name].ascending else -expected, rel=1e-6)
+    assert distances[0] == pytest.approx(expected if scorer_class(name).ascending else -expected, rel=1e-6)
     assert np.isinf(distances[3]).all()  # a query without a word
 
 

@@ -9,20 +9,27 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from moverank.rerank.encoders.encoder import Documents
-from moverank.rerank.encoders.lda import Lda, exp_elog_beta, infer_topics
+from moverank.rerank.plugins.methods.lda import Lda, count_matrix, exp_elog_beta, infer_topics
 from moverank.rerank.testing.encoder_checks import check_independent_rows_of
-from tests import naive_topics
 from tests.rerank.encoders.worlds import (
     UNSEEN,
     assert_invalid_option,
     assert_invalid_state,
+    counted_documents,
     neighbours_agree,
     small_counts,
     themed,
 )
+from tests.rerank.plugins.methods import naive_topics
 from tests.samples import examples
 
 FEW = {"topics": "6", "passes": "10", "chunk": "20"}
+
+
+def test_counts_are_weights_times_length_of_known_words() -> None:
+    documents = counted_documents([[2, 0, 1, 0], [1, 0, 0, 5], [0, 0, 1, 0]], np.array([2, 3, 5, 7]))
+    rows = count_matrix(documents, np.array([0, 2, 7])).toarray()
+    np.testing.assert_allclose(rows, [[0, 2, 0], [0, 1, 5], [0, 0, 0]])
 
 
 @given(st.integers(0, 2**32), st.integers(1, 5), st.integers(1, 6))

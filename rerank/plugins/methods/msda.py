@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.encoders.encoder import SEED, Documents, EncoderState, Metric, known, part
-from moverank.rerank.encoders.lda import training_sample
+from moverank.rerank.encoders.encoder import SEED, Documents, EncoderState, Metric, known, part, training_sample
 from moverank.rerank.encoders.lsi import row_products
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Integer, Number, Option, Switch, check_options

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from moverank.rerank.errors import ScorerError
 from moverank.rerank.options import Choice, Number, Option, check_options
 from moverank.rerank.runtime.deadline import check_time
-from moverank.rerank.scorers.fusion import translation_normalisers
 from moverank.rerank.scorers.postings import count_products, grouped_sums
 from moverank.rerank.scorers.scorer import Statistics, TermCounts, TermQuery, check_segment, check_terms
 from moverank.rerank.scorers.word_vectors import WordVectors, checked_vectors
@@ -24,6 +23,56 @@ SELF = Number("self", 0, 0, 1)
 # Blocks limit the memory of a query to some megabytes: (t, 64) translations, (4096, 64) sums.
 _TERMS = 64
 _DOCUMENTS = 4096
+_BLOCK = 1024  # words that are compared together
+
+
+def translation_normalisers(words: WordVectors, vocabulary: WordVectors | None = None) -> NDArray[np.float64]:
+    """Return Z_u = sum over the words w of the vocabulary of max(cos(w, u), 0) for each of `words` u, (t,) float64.
+
+    Without a `vocabulary`, `words` are the vocabulary. Z is additive over vocabularies without a common word. A word
+    without a vector translates only to itself, with Z = 1, and adds nothing to other words; over a given `vocabulary`
+    its Z is 0.
+    """
+    usable = np.flatnonzero(words.lengths() > 0)
+    vectors = words.vectors[usable]
+    if vocabulary is None:
+        sums = np.ones(len(words))
+        sums[usable] = _sums_within(vectors)
+    else:
+        sums = np.zeros(len(words))
+        sums[usable] = _sums_over(vectors, vocabulary.vectors[vocabulary.lengths() > 0])
+    return sums
+
+
+def _sums_within(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the sums (n,) over pairs of `vectors` (n, d); by symmetry half of the blocks are enough."""
+    sums = np.zeros(len(vectors))
+    for first in range(0, len(vectors), _BLOCK):
+        rows = unit_rows(vectors[first : first + _BLOCK])
+        for start in range(first, len(vectors), _BLOCK):
+            check_time()
+            cosines = _clipped(rows, vectors[start : start + _BLOCK])
+            sums[first : first + _BLOCK] += cosines.sum(axis=1)
+            if start > first:
+                sums[start : start + _BLOCK] += cosines.sum(axis=0)
+    return sums
+
+
+def _sums_over(vectors: NDArray[np.float32], others: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the sums (n,) of vectors (n, d) over others (m, d)."""
+    sums = np.zeros(len(vectors))
+    for first in range(0, len(vectors), _BLOCK):
+        rows = unit_rows(vectors[first : first + _BLOCK])
+        for start in range(0, len(others), _BLOCK):
+            check_time()
+            sums[first : first + _BLOCK] += _clipped(rows, others[start : start + _BLOCK]).sum(axis=1)
+    return sums
+
+
+def _clipped(rows: NDArray[np.float64], vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return max(cos, 0) (n, m) of unit rows (n, d) and vectors (m, d)."""
+    cosines: NDArray[np.float64] = rows @ unit_rows(vectors).T
+    return np.maximum(cosines, 0.0, out=cosines)
 
 
 class Translation:
@@ -60,34 +109,38 @@ class Translation:
         rows = np.repeat(np.arange(len(counts)), np.diff(counts.starts))
         self._lengths = grouped_sums(rows, counts.counts, len(counts))
 
+    @staticmethod
+    def collection_sums(words: WordVectors, vocabulary: WordVectors | None = None) -> NDArray[np.float64]:
+        """See `SummingScorer.collection_sums`."""
+        return translation_normalisers(words, vocabulary)
+
     @classmethod
     def fit(
         cls,
         counts: TermCounts,
         statistics: Statistics,
         options: Mapping[str, str],
-        normalisers: NDArray[np.float64] | None = None,
+        term_sums: NDArray[np.float64] | None = None,
     ) -> Self:
-        """See `Scorer.fit`; `normalisers` (t,) > 0 are the Z_u over the collection's vocabulary.
+        """See `SummingScorer.fit`; `term_sums` (t,) > 0 are the Z_u over the collection's vocabulary.
 
-        They are required if the collection contains terms that the segment lacks. By default, the first query computes
-        them over the segment's terms, by `translation_normalisers`. Raises ScorerError for `normalisers` of another
-        shape or not above 0.
+        By default, the first query computes them over the segment's terms. Raises ScorerError for `term_sums` of
+        another shape or not above 0.
         """
         check_options(cls.name, cls.options, options, ScorerError)
         check_segment(counts, statistics)
         words = checked_vectors(cls.name, counts.word_vectors, len(statistics.document_frequencies))
         scorer = cls(counts, words, statistics, options)
-        if normalisers is not None:
-            if not (normalisers.shape == (len(words),) and np.all(normalisers > 0)):
+        if term_sums is not None:
+            if not (term_sums.shape == (len(words),) and np.all(term_sums > 0)):
                 raise ScorerError(f"{cls.name} needs a positive normaliser for each of the {len(words)} terms")
-            scorer.normalisers = normalisers
+            scorer.normalisers = term_sums
         return scorer
 
     @cached_property
     def normalisers(self) -> NDArray[np.float64]:
-        """Return Z_u (t,): the `normalisers` passed to `fit`, or else sums over the segment's terms."""
-        return translation_normalisers(self._words.vectors, self._words.known)
+        """Return Z_u (t,): the sums passed to `fit`, or else those over the segment's terms."""
+        return translation_normalisers(self._words)
 
     @property
     def unrelated(self) -> None:

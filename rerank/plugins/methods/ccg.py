@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.encoders.encoder import SEED, Documents, EncoderState, Metric, part
-from moverank.rerank.encoders.lda import count_matrix, training_sample
+from moverank.rerank.encoders.encoder import SEED, Documents, EncoderState, Metric, part, training_sample
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Integer, Option, check_options
+from moverank.rerank.plugins.methods.lda import count_matrix
 from moverank.rerank.runtime.deadline import check_time
 
 if TYPE_CHECKING:

@@ -4,11 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from moverank.rerank.encoders import msda
 from moverank.rerank.encoders.encoder import Documents
-from moverank.rerank.encoders.msda import Msda, denoiser
+from moverank.rerank.plugins.methods import msda
+from moverank.rerank.plugins.methods.msda import Msda, denoiser
 from moverank.rerank.testing.encoder_checks import check_independent_rows_of
-from tests import naive_topics
 from tests.rerank.encoders.worlds import (
     UNSEEN,
     assert_invalid_option,
@@ -17,6 +16,7 @@ from tests.rerank.encoders.worlds import (
     small_counts,
     themed,
 )
+from tests.rerank.plugins.methods import naive_topics
 
 Matrix = NDArray[np.float64]
 

@@ -5,10 +5,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from moverank.rerank.encoders.ccg import Ccg, Reals, em_step, first_grid, infer_locations, spread, window_means
 from moverank.rerank.encoders.encoder import Documents
+from moverank.rerank.plugins.methods.ccg import Ccg, Reals, em_step, first_grid, infer_locations, spread, window_means
 from moverank.rerank.testing.encoder_checks import check_independent_rows_of
-from tests import naive_topics
 from tests.rerank.encoders.worlds import (
     UNSEEN,
     assert_invalid_option,
@@ -17,6 +16,7 @@ from tests.rerank.encoders.worlds import (
     small_counts,
     themed,
 )
+from tests.rerank.plugins.methods import naive_topics
 
 SMALL = {"extent": "6", "window": "2", "iterations": "40"}
 EXTENTS, WINDOWS = st.integers(1, 4), st.integers(1, 4)

@@ -1,7 +1,4 @@
-"""Latent Dirichlet allocation: a document is a distribution over topics (Blei et al. 2003).
-
-The input of count models is a sample of the documents, its most frequent words, and the matrix of counts.
-"""
+"""Latent Dirichlet allocation: a document is a distribution over topics (Blei et al. 2003)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.encoders.encoder import SEED, Documents, EncoderState, Metric, known, part, sample_rows
+from moverank.rerank.encoders.encoder import SEED, Documents, EncoderState, Metric, known, part, training_sample
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Integer, Number, Option, check_options
 from moverank.rerank.runtime.deadline import check_time
@@ -18,28 +15,6 @@ from moverank.rerank.runtime.gensim_log import gensim_imports, without_gensim_lo
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-
-def training_sample(documents: Documents, limit: int, words: int, seed: int) -> tuple[Documents, NDArray[np.int64]]:
-    """Return at most `limit` of `documents`, drawn by `seed`, and the ids of their `words` most frequent words.
-
-    See `frequent_words`. Raises EncoderError if the sample has no word.
-    """
-    sample = documents.take(sample_rows(len(documents), limit, seed))
-    return sample, frequent_words(sample, words)
-
-
-def frequent_words(documents: Documents, limit: int) -> NDArray[np.int64]:
-    """Return the ids (w,), increasing, of the `limit` words of highest document frequency; lower ids win ties.
-
-    Raises EncoderError if the documents have no word.
-    """
-    words = documents.bags.words
-    if not len(words):
-        raise EncoderError("an encoder is fitted to documents with words: give at least one")
-    frequencies = np.bincount(words, minlength=len(documents.word_ids))
-    first = np.argsort(-frequencies, kind="stable")[:limit]
-    return documents.word_ids[np.sort(first[frequencies[first] > 0])]
 
 
 def count_matrix(documents: Documents, word_ids: NDArray[np.int64]) -> "csr_array[np.float64, tuple[int, int]]":

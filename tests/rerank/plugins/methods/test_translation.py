@@ -8,15 +8,9 @@ from hypothesis import given
 from numpy.typing import NDArray
 
 from moverank.rerank.errors import ScorerError
-from moverank.rerank.scorers import (
-    WordVectors,
-    fusion,
-    interpolation,
-    translation,
-    translation_normalisers,
-    word_vectors,
-)
-from moverank.rerank.scorers.translation import Translation
+from moverank.rerank.plugins.methods import interpolation, translation
+from moverank.rerank.plugins.methods.translation import Translation, translation_normalisers
+from moverank.rerank.scorers import WordVectors, word_vectors
 from moverank.rerank.testing.sample_counts import Counted
 from tests.naive import cosine
 from tests.rerank.problems import make_vectors
@@ -49,12 +43,12 @@ def _naive_sums(words: WordVectors, over: WordVectors) -> NDArray[np.float64]:
 
 @pytest.mark.parametrize("block", [1, 3, 1000])
 def test_normalisers_are_sums_of_clipped_cosines(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    monkeypatch.setattr(fusion, "_BLOCK", block)
+    monkeypatch.setattr(translation, "_BLOCK", block)
     monkeypatch.setattr(word_vectors, "_BLOCK", block)
     words, others = _words(1, 11), _words(2, 7)
-    over = translation_normalisers(words.vectors, words.known, others)
+    over = translation_normalisers(words, others)
     np.testing.assert_allclose(over, _naive_sums(words, others), rtol=1e-12)
-    own = translation_normalisers(words.vectors, words.known)
+    own = translation_normalisers(words)
     expected = _naive_sums(words, words)
     assert np.any(expected == 0)
     np.testing.assert_allclose(own, np.where(expected > 0, expected, 1.0), rtol=1e-12)
@@ -62,11 +56,10 @@ def test_normalisers_are_sums_of_clipped_cosines(monkeypatch: pytest.MonkeyPatch
 
 def test_normalisers_are_additive_over_vocabularies() -> None:
     first, second = _words(3, 20), _words(4, 9)
-    both = translation_normalisers(
-        np.concatenate([first.vectors, second.vectors]), np.concatenate([first.known, second.known])
-    )
+    whole = WordVectors(np.concatenate([first.vectors, second.vectors]), np.concatenate([first.known, second.known]))
+    both = translation_normalisers(whole)
     parts = [
-        translation_normalisers(own.vectors, own.known) + translation_normalisers(own.vectors, own.known, other)
+        translation_normalisers(own) + translation_normalisers(own, other)
         for own, other in ((first, second), (second, first))
     ]
     np.testing.assert_allclose(np.concatenate(parts), both, rtol=1e-12)
@@ -75,9 +68,9 @@ def test_normalisers_are_additive_over_vocabularies() -> None:
 def test_normalisers_are_computed_once_on_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
-    def counted(vectors: NDArray[np.float32], known: NDArray[np.bool_]) -> NDArray[np.float64]:
-        calls.append(len(known))
-        return translation_normalisers(vectors, known)
+    def counted(words: WordVectors) -> NDArray[np.float64]:
+        calls.append(len(words))
+        return translation_normalisers(words)
 
     monkeypatch.setattr(translation, "translation_normalisers", counted)
     segment = Counted([{"cat": 1.0}], {"cat": np.ones(2, np.float32)}).segment()
