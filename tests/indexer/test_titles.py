@@ -21,6 +21,7 @@ from tests.indexer.world import (
     record_counted_texts,
     snapshot_above,
 )
+from tests.installed import installed
 
 _COUNT = Tokenizer().count
 
@@ -109,7 +110,7 @@ def test_scores_apply_the_title_weight(make_collection: MakeCollection) -> None:
     collection, repeated = make_collection(title_weight=3), make_collection()
     collection.index([one.document for one in TITLED])
     repeated.index([one.repeated(3) for one in TITLED])
-    for spec in ("bm25", "tfidf", "pl2", "translation"):
+    for spec in installed(("bm25", "tfidf", "pl2", "translation")):
         hits, expected = (one.search("elk ant", k=20, distance=spec).hits for one in (collection, repeated))
         assert [hit.key for hit in hits] == [hit.key for hit in expected]
         assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in expected])

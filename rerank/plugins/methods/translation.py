@@ -98,8 +98,6 @@ class Translation:
     needs_vectors: ClassVar[bool] = True
     options: ClassVar[tuple[Option, ...]] = (SMOOTHING, MU, LAMBDA, SELF)
 
-    collection_sums = staticmethod(translation_normalisers)
-
     def __init__(
         self, counts: TermCounts, words: WordVectors, statistics: Statistics, options: Mapping[str, str]
     ) -> None:
@@ -110,6 +108,11 @@ class Translation:
         self._word_lengths = words.lengths()
         rows = np.repeat(np.arange(len(counts)), np.diff(counts.starts))
         self._lengths = grouped_sums(rows, counts.counts, len(counts))
+
+    @staticmethod
+    def collection_sums(words: WordVectors, vocabulary: WordVectors | None = None) -> NDArray[np.float64]:
+        """See `SummingScorer.collection_sums`."""
+        return translation_normalisers(words, vocabulary)
 
     @classmethod
     def fit(

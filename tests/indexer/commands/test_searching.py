@@ -11,6 +11,7 @@ import pytest
 
 from moverank.indexer.settings import default_rank
 from tests.indexer.commands.program import Call
+from tests.installed import installed
 
 SEARCHES: list[tuple[str, ...]] = [
     ("search", "cat and dog"),
@@ -62,7 +63,7 @@ def test_percentiles_and_a_share_of_the_documents(call: Call, collection: Path) 
     assert float(next(table)["percentile"]) == 0
 
 
-@pytest.mark.parametrize("scorer", ["bow", "tfidf:norm=l2", "bm25", "pl2", "translation", "interpolation"])
+@pytest.mark.parametrize("scorer", installed(("bow", "tfidf:norm=l2", "bm25", "pl2", "translation", "interpolation")))
 def test_a_scorer_is_selected_like_a_distance(call: Call, collection: Path, scorer: str) -> None:
     for arguments in (("search", "cat and dog"), ("similar", "d1")):
         result = call(*arguments, "--distance", scorer, "-i", collection, "--json").json

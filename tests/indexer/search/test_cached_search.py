@@ -14,14 +14,17 @@ from moverank.indexer.search import encoded_documents
 from moverank.rerank.distance.bounds import centroid_lengths
 from tests.indexer.stored_state import change_last_byte
 from tests.indexer.world import NO_VECTOR, WORDS, MakeCollection
+from tests.installed import installed
 
-RANKINGS = [
-    "wmd:weights=tfidf,mu=5+0.5*cover+1.5*bm25:stem=english+cosine",
-    "bm25",
-    "bm25:stem=english,gamma=0.5",
-    "pwmd+pl2:stem=english",
-    "wmd+2*bm25:ngrams=2",
-]
+RANKINGS = installed(
+    [
+        "wmd:weights=tfidf,mu=5+0.5*cover+1.5*bm25:stem=english+cosine",
+        "bm25",
+        "bm25:stem=english,gamma=0.5",
+        "pwmd+pl2:stem=english",
+        "wmd+2*bm25:ngrams=2",
+    ]
+)
 QUERIES = ("ants bee zorps", "elk fox foxes", "quux")
 SUFFIXED = [*WORDS, "ants", "foxes", *NO_VECTOR, "zorps"]
 

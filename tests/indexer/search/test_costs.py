@@ -15,12 +15,15 @@ from moverank import Collection, Embedding, Reranker
 from moverank.rerank.ranking import Hit, Ranking, TermScale
 from tests.indexer.search.test_by_sum import _documents
 from tests.indexer.world import STOP_WORDS, TABLE, VECTORS, WORDS, CollectionFactory, document, snapshot_above, typical
+from tests.installed import installed
 
-TERMS = (
-    *("wmd", "wmd:mu=5", "pwmd:gamma=0.5", "wmd:proximity=empirical", "wmd:proximity=gamma"),
-    *("rwmd:mu=3", "rwmd", "chamfer", "chamfer:mu=2", "cover", "wcd", "wcd:mu=4", "cosine"),
-    *("bm25", "bm25:stem=english", "bm25:ngrams=2", "bm25:k1=2", "tfidf", "bow", "pl2", "translation"),
-    *("lsi:dim=3", "vector", "prior:field=votes", "prior:field=votes,scale=linear"),
+TERMS = installed(
+    (
+        *("wmd", "wmd:mu=5", "pwmd:gamma=0.5", "wmd:proximity=empirical", "wmd:proximity=gamma"),
+        *("rwmd:mu=3", "rwmd", "chamfer", "chamfer:mu=2", "cover", "wcd", "wcd:mu=4", "cosine"),
+        *("bm25", "bm25:stem=english", "bm25:ngrams=2", "bm25:k1=2", "tfidf", "bow", "pl2", "translation"),
+        *("lsi:dim=3", "vector", "prior:field=votes", "prior:field=votes,scale=linear"),
+    )
 )
 TRANSPORT = ("wmd", "pwmd")
 DOCUMENTS = _documents(60)

@@ -11,23 +11,26 @@ from moverank import Collection, Document, Hit, NoKnownWords, Part, UsageError
 from moverank.indexer.settings import default_rank
 from tests.indexer.search.conftest import Searchable
 from tests.indexer.world import NO_VECTOR, WORDS, CollectionFactory, check_exact, document, snapshot_above
+from tests.installed import installed
 
-RANKINGS = [
-    "wmd",
-    "wmd:weights=tfidf",
-    "pwmd:gamma=0.75",
-    "pwmd:gamma=0.5,weights=tfidf",
-    "rwmd",
-    "wcd",
-    "tfidf",
-    "bm25",
-    "bm25:stem=english,gamma=0.75",
-    "wmd+bm25:ngrams=2,gamma=0.75",
-    "interpolation",
-    "lsi:dim=3",
-    "pwmd:weights=tfidf+cosine+2*bm25:gamma=0.3,stem=english",
-    default_rank(0.75, stem="english"),
-]
+RANKINGS = installed(
+    [
+        "wmd",
+        "wmd:weights=tfidf",
+        "pwmd:gamma=0.75",
+        "pwmd:gamma=0.5,weights=tfidf",
+        "rwmd",
+        "wcd",
+        "tfidf",
+        "bm25",
+        "bm25:stem=english,gamma=0.75",
+        "wmd+bm25:ngrams=2,gamma=0.75",
+        "interpolation",
+        "lsi:dim=3",
+        "pwmd:weights=tfidf+cosine+2*bm25:gamma=0.3,stem=english",
+        default_rank(0.75, stem="english"),
+    ]
+)
 
 
 def _threads() -> list[Document]:

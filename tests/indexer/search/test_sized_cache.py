@@ -10,19 +10,22 @@ from moverank import Collection
 from moverank.indexer.search import sized_cache
 from moverank.indexer.search.sized_cache import SizedCache, size_of
 from tests.indexer.world import CollectionFactory, document
+from tests.installed import installed
 
 KIB = 1024
 
-RANKINGS = [
-    "wmd+0.5*cover+bm25:stem=english+cosine",
-    "bm25:k1=2",
-    "bm25:ngrams=2",
-    "pl2:gamma=0.5",
-    "lsi:dim=2",
-    "pwmd:gamma=0.5,proximity=gamma",
-    "translation",
-    "vector",
-]
+RANKINGS = installed(
+    [
+        "wmd+0.5*cover+bm25:stem=english+cosine",
+        "bm25:k1=2",
+        "bm25:ngrams=2",
+        "pl2:gamma=0.5",
+        "lsi:dim=2",
+        "pwmd:gamma=0.5,proximity=gamma",
+        "translation",
+        "vector",
+    ]
+)
 
 
 @dataclass

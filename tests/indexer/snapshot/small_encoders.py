@@ -9,15 +9,18 @@ from moverank import Collection
 from moverank.indexer.search.view import View
 from tests.indexer.stored_state import stored_ids
 from tests.indexer.world import MakeCollection
+from tests.installed import installed
 
-SMALL_ENCODERS = (
-    "centroid",
-    "centroid:idf=yes",
-    "fisher:k=3,dim=3",
-    "lsi:dim=4",
-    "lda:topics=4",
-    "msda:features=8",
-    "ccg:extent=4,window=2",
+SMALL_ENCODERS = installed(
+    (
+        "centroid",
+        "centroid:idf=yes",
+        "fisher:k=3,dim=3",
+        "lsi:dim=4",
+        "lda:topics=4",
+        "msda:features=8",
+        "ccg:extent=4,window=2",
+    )
 )
 
 
