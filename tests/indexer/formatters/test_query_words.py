@@ -7,6 +7,7 @@ import pytest
 from moverank.indexer.formatters.document_lines import explanation_words, ranking_words
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.ranking import Ranking
+from tests.installed import installed
 
 
 def _lines(ranked_by: str, unknown: tuple[str, ...] | None, ignored: tuple[str, ...] | None) -> list[str]:
@@ -27,7 +28,7 @@ def test_nothing_is_printed_if_every_word_counts(ranked_by: str) -> None:
         ("wmd", ["Ignored, without a vector: x, y."]),
         ("bm25", ["Ignored, in no document: x, y."]),
         ("wmd+bm25", ["Ignored, without a vector and in no document: x, y."]),
-        ("translation", ["Ignored, without a vector and in no document: x, y."]),
+        *((rank, ["Ignored, without a vector and in no document: x, y."]) for rank in installed(["translation"])),
     ],
 )
 def test_the_reason_is_that_of_the_ranking(ranked_by: str, lines: list[str]) -> None:
