@@ -1,7 +1,9 @@
 """The commands by name, whose modules are imported on first use: a process runs one command, and needs no other."""
 
+import sys
 from collections import UserDict
 from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib import import_module
 from shlex import quote
 from typing import Any
@@ -116,7 +118,7 @@ class LazyCommands(UserDict[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.data:
-            return _built(name)[name]  # not kept: another package may be gone at the next use
+            return _built_once(name, tuple(sys.path))[name]
         if self.data[name] is None:
             self.data |= _built(name)
         return self.data[name]
@@ -139,6 +141,12 @@ def _other_names() -> set[str]:
     return {*names("command"), *names("operation")}
 
 
+@cache
+def _built_once(name: str, _path: tuple[str, ...]) -> dict[str, Any]:
+    """Return the commands of a plug-in or of another package, which are those of an import path."""
+    return _built(name)
+
+
 def _built(name: str) -> dict[str, Any]:
     """Return the commands of the module that has the command `name`; KeyError if there is none."""
     app = import_module(f"moverank.indexer.commands.{_HOMES[name]}").app if name in _HOMES else _other_app(name)
@@ -157,12 +165,19 @@ def _other_app(name: str) -> Any:
     """Return the app of a plug-in's command, or of the operation of another package; KeyError if there is none."""
     from moverank.rerank.entry_points import named_points
 
-    points = named_points("command", name)
-    if not points and not named_points("operation", name):
-        raise KeyError(name)
-    from moverank.indexer.commands.operating import loaded_app, operation_app
+    for point in named_points("command", name):
+        try:
+            return point.load()
+        except Exception as error:  # noqa: BLE001 - its module may raise anything
+            from moverank.indexer.commands.operating import unusable_app
 
-    return loaded_app(points[0]) if points else operation_app(name)
+            where = f"the command {name!r} of the package {point.package}"
+            return unusable_app(name, f"{where} cannot be loaded: {type(error).__name__}: {error}")
+    if not named_points("operation", name):
+        raise KeyError(name)
+    from moverank.indexer.commands.operating import operation_app
+
+    return operation_app(name)
 
 
 class LazyGroup(Group):

@@ -3,27 +3,13 @@
 from collections.abc import Callable
 from dataclasses import MISSING
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
 from moverank.indexer.commands.option_records import option_of, typed
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json, Server, opened
 from moverank.indexer.option import DeclaredOption, built, options_of
-
-if TYPE_CHECKING:
-    from moverank.rerank.entry_points import EntryPoint
-
-
-def loaded_app(point: "EntryPoint") -> Any:
-    """Return the app of an entry point, with a command that raises PlugInError if the app cannot be loaded."""
-    try:
-        return point.load()
-    except Exception as error:  # noqa: BLE001 - its module may raise anything
-        from moverank.indexer.errors import PlugInError
-
-        where = f"the command {point.name!r} of the package {point.package}"
-        return _unusable_app(point.name, PlugInError(f"{where} cannot be loaded: {type(error).__name__}: {error}"))
 
 
 def operation_app(name: str) -> typer.Typer:
@@ -34,7 +20,7 @@ def operation_app(name: str) -> typer.Typer:
     try:
         kind = other_operation(name)
     except PlugInError as error:
-        return _unusable_app(name, error)
+        return unusable_app(name, str(error))
     options = {name: one for name, one in options_of(kind).items() if one.option.http}
 
     def command(index: Any, server: Any, *, as_json: bool, **given: Any) -> None:
@@ -57,14 +43,16 @@ def operation_app(name: str) -> typer.Typer:
     return app
 
 
-def _unusable_app(name: str, error: Exception) -> typer.Typer:
-    """Return an app with the command `name`, which raises an error."""
+def unusable_app(name: str, sentence: str) -> typer.Typer:
+    """Return an app with the command `name`, which raises PlugInError with a sentence."""
 
     def command() -> None:
-        raise error
+        from moverank.indexer.errors import PlugInError
+
+        raise PlugInError(sentence)
 
     app = typer.Typer()
-    app.command(name, help=f"Unusable: {error}.")(command)
+    app.command(name, help=f"Unusable: {sentence}.")(command)
     return app
 
 
