@@ -17,7 +17,7 @@ from moverank.indexer.plugins.serving.guard import Access, Guard
 from moverank.indexer.plugins.serving.openapi_document import DescribedApp
 from moverank.indexer.plugins.serving.operations_api import operations_router
 from moverank.indexer.plugins.serving.pages.router import pages_router
-from moverank.indexer.plugins.serving.problems import add_handlers
+from moverank.indexer.plugins.serving.problem_responses import add_handlers
 from moverank.indexer.plugins.serving.state import ServerState
 
 _OWN = "collections compare duplicates health info metrics openapi.json ready rerank static v1 v2"

@@ -18,7 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from moverank.indexer.plugins.serving.guard import HEADERS
 from moverank.indexer.plugins.serving.log import REQUEST_ID, log_request, new_request
-from moverank.indexer.plugins.serving.problems import problem_response
+from moverank.indexer.plugins.serving.problem_responses import problem_response
 
 MAX_HEAD = 1 << 16  # bytes of the head of a request
 

@@ -15,7 +15,8 @@ from moverank.indexer.plugins.serving.bodies import Bodies
 from moverank.indexer.plugins.serving.limits import Limits
 from moverank.indexer.plugins.serving.log import REQUEST_ID, log_request, new_request
 from moverank.indexer.plugins.serving.metrics import Metrics
-from moverank.indexer.plugins.serving.problems import INTERNAL, HttpProblem, problem_response
+from moverank.indexer.plugins.serving.problem_responses import problem_response
+from moverank.indexer.plugins.serving.problems import INTERNAL, HttpProblem
 from moverank.indexer.plugins.serving.tokens import Tokens, WrongTokens
 
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse
 
 from moverank.indexer.plugins.serving.answers import InfoObject, StatusObject, sends
-from moverank.indexer.plugins.serving.problems import problem_response
+from moverank.indexer.plugins.serving.problem_responses import problem_response
 from moverank.indexer.plugins.serving.search_api import ThisServer, describe
 
 router = APIRouter(tags=["status"])
