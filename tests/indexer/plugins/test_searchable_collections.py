@@ -8,7 +8,7 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,18 +16,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("fastapi", reason="the extra `server` is not installed")
-pytest.importorskip("uvicorn", reason="the extra `server` is not installed")
-
 from moverank import Collection, Document, Part, SearchOptions
 from moverank.indexer.errors import UsageError
 from moverank.indexer.plugins.serving.client import RemoteCollection
-from moverank.indexer.plugins.serving.requests import SearchParameters
 from moverank.indexer.plugins.shards.cluster import Cluster
 from moverank.rerank.ranking import Ranking
 from tests.indexer.commands.program import program
 from tests.indexer.given import documents_with_vectors, random_vectors
-from tests.indexer.plugins.serving.pages_world import PagesServer, pages_server
+from tests.indexer.plugins.faces import Faces, faces_of
 from tests.indexer.plugins.shards.conftest import created, keep_local
 from tests.indexer.world import CollectionFactory
 
@@ -71,21 +67,6 @@ NOT_IN_SHARDS = {
 }
 
 
-@dataclass(frozen=True)
-class Searchables:
-    """The same documents in a collection and in shards, here and behind a server."""
-
-    collection: Collection
-    shards: Cluster
-    remote: RemoteCollection
-    remote_shards: RemoteCollection
-    server: PagesServer
-
-    @property
-    def all(self) -> tuple[Any, ...]:
-        return self.collection, self.shards, self.remote, self.remote_shards
-
-
 def _documents() -> list[Document]:
     return [
         replace(each, label="red" if i % 3 else "blue", metadata={"year": 1990 + i % 10})
@@ -94,7 +75,7 @@ def _documents() -> list[Document]:
 
 
 @pytest.fixture(scope="module")
-def given(factory: CollectionFactory) -> Iterator[Searchables]:
+def given(factory: CollectionFactory) -> Iterator[Faces]:
     """Search documents with given vectors."""
     with ExitStack() as opened:
         patch = opened.enter_context(pytest.MonkeyPatch.context())
@@ -103,10 +84,7 @@ def given(factory: CollectionFactory) -> Iterator[Searchables]:
         shards = opened.enter_context(created(factory, first_stage="given"))
         for each in (collection, shards):
             each.index(_documents())
-        places = {"one": collection.path, "shards": shards.path}
-        server = opened.enter_context(pages_server(places))
-        remote, remote_shards = (RemoteCollection(server.url, name, None) for name in places)
-        yield Searchables(collection, shards, remote, remote_shards, server)
+        yield opened.enter_context(faces_of(collection, shards))
 
 
 def _check_same(found: Ranking, expected: Ranking) -> None:
@@ -123,7 +101,7 @@ def _check_same(found: Ranking, expected: Ranking) -> None:
 
 
 def _check_answers(
-    call: Callable[[Any], Any], given: Searchables, *, with_depth: bool = False, refused: str | None = None
+    call: Callable[[Any], Any], given: Faces, *, with_depth: bool = False, refused: str | None = None
 ) -> None:
     """Check that all give the same answers; with a depth, each shard has so many candidates, and finds nearer ones.
 
@@ -136,7 +114,7 @@ def _check_answers(
             assert found.scope == expected.scope == "candidates"
         else:
             _check_same(found, expected)
-    for remote, own in ((given.remote, one), (given.remote_shards, shards)):
+    for remote, own in zip(given.remotes, (one, shards), strict=False):
         if refused:
             with pytest.raises(UsageError, match=refused):
                 list(call(remote))
@@ -151,7 +129,7 @@ def test_every_option_has_a_value_here() -> None:
 
 @pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("as_keyword", [True, False])
-def test_every_option_has_the_same_effect(name: str, as_keyword: bool, given: Searchables) -> None:
+def test_every_option_has_the_same_effect(name: str, as_keyword: bool, given: Faces) -> None:
     chosen = {"k": 3, name: OPTIONS[name]}
     positional, named = ((), chosen) if as_keyword else ((SearchOptions(**chosen),), {})
     queries = [replace(each, key="") for each in documents_with_vectors(2, seed=8)]
@@ -170,7 +148,7 @@ def _searched(one: Any, options: SearchOptions) -> list[Ranking]:
 
 
 @pytest.mark.parametrize("share", ["0%", "15%"])
-def test_a_share_is_the_same_limit(share: str, given: Searchables) -> None:
+def test_a_share_is_the_same_limit(share: str, given: Faces) -> None:
     for options in (SearchOptions(), SearchOptions(where=["label=red"]), SearchOptions(rank="bm25", group_by="year")):
         chosen = replace(options, max_distance=share)
         found = given.collection.search(QUERY, chosen, vector=VECTOR)
@@ -181,7 +159,7 @@ def test_a_share_is_the_same_limit(share: str, given: Searchables) -> None:
             one.why_not(QUERY, "d3", vector=VECTOR, max_distance=share)
 
 
-def test_the_vector_of_a_query_chooses_the_candidates(given: Searchables) -> None:
+def test_the_vector_of_a_query_chooses_the_candidates(given: Faces) -> None:
     far = [-number for number in VECTOR]
     for each in given.all:
         one, other = (each.search(QUERY, k=3, depth=3, vector=vector) for vector in (VECTOR, far))
@@ -191,15 +169,15 @@ def test_the_vector_of_a_query_chooses_the_candidates(given: Searchables) -> Non
 
 
 @pytest.mark.parametrize(("name", "options"), [("rank", "rwmd"), ("gamma", 0.5), ("vector", VECTOR)])
-def test_explanations_take_the_same_options(name: str, options: Any, given: Searchables) -> None:
+def test_explanations_take_the_same_options(name: str, options: Any, given: Faces) -> None:
     named = {name: options}
     expected = given.collection.explain(QUERY, "d3", **named).to_dict()
-    for each in (given.shards, given.remote, given.remote_shards):
+    for each in (given.shards, *given.remotes):
         assert each.explain(QUERY, "d3", **named).to_dict() == _nearly(expected)
 
 
 @pytest.mark.parametrize("name", [*(name for name in OPTIONS if name != "group_by"), "vector"])
-def test_why_not_takes_the_options_of_a_search(name: str, given: Searchables) -> None:
+def test_why_not_takes_the_options_of_a_search(name: str, given: Faces) -> None:
     named = {"k": 3, name: {**OPTIONS, "vector": VECTOR}[name]}
     own = named if name == "vector" else {**named, "vector": VECTOR}
     expected = given.collection.why_not(QUERY, "d3", **own).to_dict()
@@ -208,7 +186,7 @@ def test_why_not_takes_the_options_of_a_search(name: str, given: Searchables) ->
         assert in_shards["kth"] == pytest.approx(expected["kth"])
     if name in NOT_OVER_HTTP:
         return
-    for remote, here in ((given.remote, expected), (given.remote_shards, in_shards)):
+    for remote, here in zip(given.remotes, (expected, in_shards), strict=False):
         answer = remote.why_not(QUERY, "d3", **own)
         assert answer.k == here["k"]
         assert answer.kth == pytest.approx(here["kth"])
@@ -228,7 +206,7 @@ def _nearly(value: Any) -> Any:
     [{"vector": "north"}, {"vector": [1.0]}, {"vector": [math.nan] * 5}, {"k": 0}, {"rank": "fast"}, {"where": ["="]}],
     ids=str,
 )
-def test_bad_options_are_the_same_error(options: dict[str, Any], given: Searchables) -> None:
+def test_bad_options_are_the_same_error(options: dict[str, Any], given: Faces) -> None:
     for one in given.all:
         with pytest.raises(UsageError):
             one.search(QUERY, **{"vector": VECTOR, "depth": 12, **options})
@@ -239,27 +217,30 @@ def test_a_vector_without_effect_is_the_same_error(factory: CollectionFactory, m
     with factory.empty() as collection, created(factory) as shards:
         for each in (collection, shards):
             each.index(_documents())
-        with pages_server({"one": collection.path, "shards": shards.path}) as server:
-            remotes = [RemoteCollection(server.url, name, None) for name in ("one", "shards")]
-            every: tuple[Any, ...] = (collection, shards, *remotes)
-            for one in every:
+        with faces_of(collection, shards) as faces:
+            for one in faces.all:
                 with pytest.raises(UsageError, match="a vector of the query has no effect there"):
                     one.search(QUERY, vector=VECTOR)
 
 
 def test_the_commands_take_them_too(
-    given: Searchables, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    given: Faces, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     keep_local(monkeypatch)
     call, vector = program(monkeypatch, capsys), json.dumps(VECTOR)
     here, shards = given.collection.path, given.shards.path
     common = (QUERY, "d3", "--query-vector", vector, "--why-not", "-k", "30", "--json", "--rank", "wmd")
     assert call("explain", *common, "-i", shards).json == _nearly(call("explain", *common, "-i", here).json)
-    hits = [
-        call("search", QUERY, "--query-vector", vector, "-k", "4", "--json", *where).json["hits"]
-        for where in (("-i", here), ("-i", shards), ("-i", "one", "--server", given.server.url))
+    places: list[tuple[object, ...]] = [("-i", here), ("-i", shards)]
+    places += [("-i", "one", "--server", given.running.url)] if given.running else []
+    found = [
+        [
+            hit["key"]
+            for hit in call("search", QUERY, "--query-vector", vector, "-k", "4", "--json", *place).json["hits"]
+        ]
+        for place in places
     ]
-    assert [[hit["key"] for hit in own] for own in hits[1:]] == 2 * [[hit["key"] for hit in hits[0]]]
+    assert found == [found[0]] * len(places)
 
 
 def test_vectors_beside_the_records_are_those_of_shards(
@@ -307,7 +288,7 @@ def test_methods_of_one_name_have_the_same_parameters(other: type) -> None:
         assert different <= {parameter for method, parameter in NOT_IN_SHARDS if method == name}, name
 
 
-def test_filters_by_values_and_vectors_of_numpy_reach_a_server(given: Searchables) -> None:
+def test_filters_by_values_and_vectors_of_numpy_reach_a_server(given: Faces) -> None:
     where, vector = {"label": "red", "year": [1991, 1993]}, np.array(VECTOR)
     expected = given.collection.search(QUERY, where=where, vector=vector)
     why = given.collection.why_not(QUERY, "d4", where=where, vector=vector)
@@ -317,12 +298,15 @@ def test_filters_by_values_and_vectors_of_numpy_reach_a_server(given: Searchable
         assert each.explain(similar="d3", key="d4").query_key == "d3"
 
 
-def test_why_not_refuses_groups_everywhere(given: Searchables) -> None:
+def test_why_not_refuses_groups_everywhere(given: Faces) -> None:
     for each in given.all:
         with pytest.raises(UsageError, match="group_by goes with search and similar"):
             each.why_not(QUERY, "d3", vector=VECTOR, group_by="label")
 
 
 def test_requests_have_the_options_of_a_search() -> None:
+    pytest.importorskip("fastapi", reason="the extra `server` is not installed")
+    from moverank.indexer.plugins.serving.requests import SearchParameters
+
     expected = {OTHER_NAMES.get(name, name) for name in OPTIONS if name not in NOT_OVER_HTTP}
     assert set(SearchParameters.model_fields) == expected

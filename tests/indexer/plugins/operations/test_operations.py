@@ -3,36 +3,21 @@
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-pytest.importorskip("fastapi", reason="the extra `server` is not installed")
-pytest.importorskip("uvicorn", reason="the extra `server` is not installed")
-
-from moverank import Collection, Document, UnknownKey
+from moverank import Document, UnknownKey
 from moverank.cli import app
 from moverank.indexer.errors import PlugInError
 from moverank.indexer.operations.known import other_operation
-from moverank.indexer.plugins.serving.client import RemoteCollection
-from moverank.indexer.plugins.shards.cluster import Cluster
 from moverank.rerank.errors import NoKnownWords
+from tests.indexer.plugins.faces import Faces, faces_of
 from tests.indexer.plugins.operations.shout import Shout, Shouted
-from tests.indexer.plugins.serving.pages_world import PagesServer, pages_server
 from tests.indexer.plugins.shards.conftest import created, keep_local
 from tests.indexer.world import CollectionFactory, document
 from tests.rerank.encoders.packages import write_installed
-
-
-@dataclass(frozen=True)
-class Faces:
-    collection: Collection
-    shards: Cluster
-    remote: RemoteCollection
-    remote_shards: RemoteCollection
-    server: PagesServer
 
 
 @pytest.fixture(scope="module")
@@ -48,16 +33,13 @@ def faces(factory: CollectionFactory, tmp_path_factory: pytest.TempPathFactory) 
         collection, shards = opened.enter_context(factory.empty()), opened.enter_context(created(factory))
         for each in (collection, shards):
             each.index([Document("k", "Dog", document("k", "ant bee cat").parts), document("l", "ant cat")])
-        places = {"one": collection.path, "shards": shards.path}
-        server = opened.enter_context(pages_server(places))
-        remote, remote_shards = (RemoteCollection(server.url, name, None) for name in places)
-        yield Faces(collection, shards, remote, remote_shards, server)
+        yield opened.enter_context(faces_of(collection, shards))
 
 
 def test_every_face_runs_it(faces: Faces) -> None:
     operation = Shout(text="ant", more=[Document("", "", document("", "bee").parts)], keys=("k",), signs=2)
     expected = Shouted(("ANT!!", "BEE!!"), ("DOG",))
-    for each in (faces.collection, faces.shards, faces.remote, faces.remote_shards):
+    for each in faces.all:
         assert each.run(operation) == expected
         assert each.run(Shout(text="ant")) == Shouted(("ANT!",))
         with pytest.raises(UnknownKey, match="'gone'"):
@@ -115,7 +97,8 @@ def test_its_command_is_made_of_its_record(faces: Faces) -> None:
         assert each in shown, each
     assert "not at all" in shown
     given = ("shout", "ant", "--more", "bee", "--keys", "k", "--signs", 2)
-    for place in ("-i", faces.collection.path), ("-i", faces.shards.path), ("--server", faces.server.url):
+    places: list[tuple[str, object]] = [("-i", faces.collection.path), ("-i", faces.shards.path)]
+    for place in [*places, *([("--server", faces.running.url)] if faces.running else [])]:
         assert json.loads(_run(*given, *place, "--json")) == {"texts": ["ANT!!", "BEE!!"], "documents": ["DOG"]}
         assert _run(*given, *place) == "texts:\n  ANT!!\n  BEE!!\ndocuments:\n  DOG\n"
     failed = CliRunner().invoke(app, ["shout", "ant", "--quiet", "0.5", "-i", str(faces.collection.path)])
