@@ -1,6 +1,5 @@
 """Checks of arguments at the library's entry: one sentence names the fault in a value's type or range."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from math import inf
@@ -9,10 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from moverank.indexer.errors import UsageError
-
-SHARE = r"^([0-9]{0,2}\.[0-9]+|[0-9]{1,2}|100(\.0+)?) ?%$"
-"""The pattern of a share in percent, from 0 to 100."""
-
 
 LARGEST = 2**63 - 1
 """The largest whole number that a database stores."""
@@ -46,15 +41,6 @@ def limit(name: str, value: object, *, above: bool = False, unit: str = "") -> f
     if not (found > 0 if above else found >= 0):
         raise UsageError(f"{name} must be a number{unit} {'above 0' if above else 'of 0 or more'}, not {shown(value)}")
     return found
-
-
-def limit_or_share(name: str, value: object) -> float | str:
-    """Return a number of 0 or more, or a share from 0 to 100 with a percent sign; UsageError for anything else."""
-    if not isinstance(value, str):
-        return limit(name, value)
-    if not re.fullmatch(SHARE, value):
-        raise UsageError(f"{name} must be a number of 0 or more, or a share such as 0.1%, not {shown(value)}")
-    return value.replace(" ", "")
 
 
 def text(name: str, value: object) -> str:
@@ -127,16 +113,3 @@ def _real(value: object) -> float:
         return float(value)
     except OverflowError:
         return inf
-
-
-def part_of(share: str) -> float:
-    """Return a share in percent, as `limit_or_share` returns it, as a number from 0 to 1."""
-    return float(share.rstrip("%")) / 100
-
-
-def typed_limit(typed: str) -> float | str:
-    """Return a typed distance as a number; a percentage, or text that is no number, stays a text."""
-    try:
-        return float(typed)
-    except ValueError:
-        return typed

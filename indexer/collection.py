@@ -8,15 +8,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from moverank.indexer.arguments import (
-    LARGEST,
-    items,
-    limit_or_share,
-    part_of,
-    switch,
-    texts,
-    whole_number,
-)
+from moverank.indexer.arguments import LARGEST, items, switch, texts, whole_number
 from moverank.indexer.contents.contents import Contents
 from moverank.indexer.contents.summary import StoredDocuments
 from moverank.indexer.documents import Changes, Document, Event, Rejection, Watch
@@ -29,12 +21,13 @@ from moverank.indexer.indexing.collection_vectors import (
     open_collection,
     remove_other_vectors,
 )
+from moverank.indexer.limit_or_share import limit_or_share, part_of
 from moverank.indexer.operations.operation import Found, Operation, Work
 from moverank.indexer.operations.read_state import ReadState
-from moverank.indexer.options import Progress, SearchOptions, Where, silent
 from moverank.indexer.queries import QueryText, StoredKey, explained_query
 from moverank.indexer.ranking_spec import RankingSpec, distance_of
 from moverank.indexer.scope import Scope
+from moverank.indexer.search_options import Progress, SearchOptions, Where, silent
 from moverank.indexer.settings import Settings, check_first_stage
 from moverank.indexer.state.follower import Follower
 from moverank.indexer.state.open_state import OpenState

@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from moverank.indexer.arguments import limit, limit_or_share, optional_number, part_of, switch, text, whole_number
+from moverank.indexer.arguments import limit, optional_number, switch, text, whole_number
 from moverank.indexer.errors import UsageError
+from moverank.indexer.limit_or_share import limit_or_share, part_of
 from moverank.indexer.operations.operated import Operated
 from moverank.indexer.operations.operation import Searchable
-from moverank.indexer.options import KeepOrder, Progress, SearchOptions, Where, silent
 from moverank.indexer.ranking_spec import RankingSpec, distance_of, resolve
+from moverank.indexer.search_options import KeepOrder, Progress, SearchOptions, Where, silent
 from moverank.indexer.settings import Settings
 
 if TYPE_CHECKING:  # only the methods that need these import them: every command opens a collection

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from moverank.indexer.collection import Collection
     from moverank.indexer.contents.contents import Contents
-    from moverank.indexer.options import Where
+    from moverank.indexer.search_options import Where
 
 Opened: TypeAlias = "Collection | Any"
 """An open collection, or one of another store, which has the same methods as far as it can."""

@@ -74,7 +74,7 @@ LIGHT = {
     "moverank.indexer",
     "moverank.indexer.commands",
     "moverank.indexer.option",
-    "moverank.indexer.options",
+    "moverank.indexer.search_options",
     "moverank.lazy_names",
     "moverank.rerank",
     "moverank.rerank.answer",

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from moverank.indexer.operations.operation import Operation as Operation
     from moverank.indexer.operations.operation import Work as Work
     from moverank.indexer.option import Option as Option
-    from moverank.indexer.options import SearchOptions as SearchOptions
     from moverank.indexer.proofs.verify import ProofRejected as ProofRejected
     from moverank.indexer.proofs.verify import Verified as Verified
     from moverank.indexer.proofs.verify import verify as verify
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from moverank.indexer.reranking.reranker import Reranker as Reranker
     from moverank.indexer.reranking.reranker import compare as compare
     from moverank.indexer.search.document_frequencies import DocumentFrequencies as DocumentFrequencies
+    from moverank.indexer.search_options import SearchOptions as SearchOptions
     from moverank.indexer.settings import Settings as Settings
     from moverank.rerank.answer import Answer as Answer
     from moverank.rerank.bags.bag import Bag as Bag

@@ -11,7 +11,7 @@ import typer
 from moverank.indexer.commands.failures import FAILED
 from moverank.indexer.commands.option_records import typed_option
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json
-from moverank.indexer.options import TAU
+from moverank.indexer.search_options import TAU
 
 if TYPE_CHECKING:
     from moverank.indexer.documents import Document

@@ -13,7 +13,7 @@ from moverank.indexer.commands.completion import complete_format, complete_sourc
 from moverank.indexer.commands.failures import FAILED, NOTHING_CHANGED, interruptible
 from moverank.indexer.commands.option_records import with_records
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json, MarkupIn, SettingChoices, Wait
-from moverank.indexer.options import CONVERSION_SECONDS
+from moverank.indexer.search_options import CONVERSION_SECONDS
 
 if TYPE_CHECKING:
     from moverank.indexer.commands.update import RunSources

@@ -15,7 +15,7 @@ from moverank.indexer.option import DeclaredOption, built, options_of
 def operation_app(name: str) -> typer.Typer:
     """Return an app with the command of the operation `name`, which raises PlugInError if the operation is unusable."""
     from moverank.indexer.errors import PlugInError
-    from moverank.indexer.operations.known import other_operation
+    from moverank.indexer.operations.operation_registry import other_operation
 
     try:
         kind = other_operation(name)

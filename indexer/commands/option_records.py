@@ -78,7 +78,7 @@ def typed(kind: Any) -> Any:
 
 
 def _typed_limit(typed: str) -> float | str:
-    from moverank.indexer.arguments import typed_limit
+    from moverank.indexer.limit_or_share import typed_limit
 
     return typed_limit(typed)
 

@@ -151,7 +151,6 @@ def dedupe(
 
     The text output shows the ten farthest of the others; --json and --format csv list all.
     """
-    from moverank.indexer.arguments import typed_limit
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.duplicate_tables import (
         duplicate_csv_lines,
@@ -161,6 +160,7 @@ def dedupe(
     )
     from moverank.indexer.formatters.progress import Bars
     from moverank.indexer.formatters.terminal import note, print_lines, print_object, print_view
+    from moverank.indexer.limit_or_share import typed_limit
     from moverank.indexer.opening import open_index
 
     if format == "csv" and (as_json or flows):

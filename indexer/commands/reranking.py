@@ -7,7 +7,7 @@ import typer
 
 from moverank.indexer.commands.failures import FAILED
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index, Json, MarkupIn, Rank
-from moverank.indexer.options import LONGEST_PASSAGE
+from moverank.indexer.search_options import LONGEST_PASSAGE
 
 app = typer.Typer()
 

@@ -24,7 +24,7 @@ from moverank.indexer.commands.shared_options import (
     WhereOption,
     opened,
 )
-from moverank.indexer.options import SHOWN, SearchOptions
+from moverank.indexer.search_options import SHOWN, SearchOptions
 
 if TYPE_CHECKING:
     from moverank.indexer.operations.operated import Operated
@@ -435,7 +435,7 @@ def _only_requested(ranking: "Ranking", output: OutputChoices) -> "Ranking":
 def _print_ranking(name: str, ranking: "Ranking", output: OutputChoices) -> None:
     """Print the ranking of a single query, which a page calls `name`."""
     from moverank.indexer.formatters.terminal import print_hit_table, print_ranking
-    from moverank.indexer.options import silent
+    from moverank.indexer.search_options import silent
 
     for shown in _with_page([("", name)], [ranking], output):
         if output.format == "csv":
@@ -448,7 +448,7 @@ def _print_rankings(queries: Sequence[tuple[str, str]], rankings: "Iterable[Rank
     """Print the rankings of queries (id, text or key) as they are found; exit code 1 if one of them has a problem."""
     from moverank.indexer.formatters.progress import Bars
     from moverank.indexer.formatters.terminal import print_hit_table, print_rankings, print_run
-    from moverank.indexer.options import silent
+    from moverank.indexer.search_options import silent
 
     rankings = _with_page(queries, rankings, output)
     # Rankings on the same terminal would be interleaved with the bar.

@@ -11,7 +11,7 @@ import typer
 
 from moverank.indexer.commands.completion import complete_field, complete_rank
 from moverank.indexer.commands.option_records import option_of
-from moverank.indexer.options import SearchOptions
+from moverank.indexer.search_options import SearchOptions
 
 if TYPE_CHECKING:
     from moverank.indexer.operations.operated import Operated

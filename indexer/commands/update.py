@@ -16,10 +16,10 @@ from moverank.indexer.errors import NoCollection, PruneRefused
 from moverank.indexer.indexing.creation import TRAINED
 from moverank.indexer.indexing.uncompared import check_dedupe
 from moverank.indexer.opening import Opened, open_index
-from moverank.indexer.options import Progress
 from moverank.indexer.reading.finding.origins import Origins
 from moverank.indexer.reading.inputs.vectors_by_key import VectorsByKey
 from moverank.indexer.reading.reading import Read
+from moverank.indexer.search_options import Progress
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.faiss_index import AUTO, FLAT
 

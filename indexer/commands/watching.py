@@ -65,10 +65,10 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Add a watch, or replace the one of the same name: later documents within D of its query yield events."""
-    from moverank.indexer.arguments import typed_limit
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.terminal import print_object
     from moverank.indexer.formatters.watch_lines import tried_lines, watch_line
+    from moverank.indexer.limit_or_share import typed_limit
     from moverank.indexer.reading.inputs.queries import single_query
 
     if sum(one is not None for one in (query, file, thread)) != 1:

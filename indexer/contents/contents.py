@@ -13,7 +13,7 @@ from typing import Annotated
 from moverank.indexer.arguments import text
 from moverank.indexer.documents import Document, Located, Origin
 from moverank.indexer.errors import UnknownKey
-from moverank.indexer.options import Where
+from moverank.indexer.search_options import Where
 from moverank.indexer.store import Entry, Reader, StoredDocument
 from moverank.rerank.answer import FLAT
 

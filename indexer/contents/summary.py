@@ -11,7 +11,7 @@ from moverank.indexer.contents.contents import Contents
 from moverank.indexer.documents import Document
 from moverank.indexer.errors import DamagedFile, VectorsError
 from moverank.indexer.files.checksums import check_names
-from moverank.indexer.options import Where
+from moverank.indexer.search_options import Where
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.cached_coverage import Coverage, read_coverage
 from moverank.indexer.snapshot.snapshot_layout import META, derived_from, newest_of, valid_for

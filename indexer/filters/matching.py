@@ -12,7 +12,7 @@ from moverank.indexer.documents import filter_value
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters.comparable import Comparable
 from moverank.indexer.filters.where import Alternatives, alternatives, value_test
-from moverank.indexer.options import OtherGroups, TheseKeys, Where
+from moverank.indexer.search_options import OtherGroups, TheseKeys, Where
 from moverank.indexer.store import FieldTest, Reader
 from moverank.rerank.runtime.deadline import check_time
 

@@ -11,7 +11,7 @@ from typing import Literal, cast
 from moverank.indexer.documents import LONGEST_VALUE, filter_value
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters.comparable import Comparable, Period
-from moverank.indexer.options import Where
+from moverank.indexer.search_options import Where
 
 Operator = Literal["=", "!=", "<", "<=", ">", ">=", "^=", "present", "absent"]
 

@@ -16,9 +16,9 @@ from moverank.indexer.files.atomic_write import named_file
 from moverank.indexer.formatters.csv_tables import csv_line
 from moverank.indexer.formatters.document_lines import padded
 from moverank.indexer.formatters.escaping import isolated, printable
-from moverank.indexer.options import Progress
 from moverank.indexer.reading.inputs.candidate_lists import CandidateList
 from moverank.indexer.search.pairs import Pairs
+from moverank.indexer.search_options import Progress
 from moverank.rerank.evaluation.measures import run_field
 from moverank.rerank.ranking import Hit, Ranking
 

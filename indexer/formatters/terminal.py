@@ -33,8 +33,8 @@ from moverank.indexer.formatters.sentences import (
     verdict,
     work_done,
 )
-from moverank.indexer.options import Progress
 from moverank.indexer.scope import UNKNOWN_SOURCE
+from moverank.indexer.search_options import Progress
 from moverank.rerank.ranking import Flow, Hit, Ranking
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from moverank.indexer.indexing.coverage import LOW, coverage
 from moverank.indexer.indexing.creation import TRAINED
 from moverank.indexer.indexing.training import has_few_texts
 from moverank.indexer.indexing.vectors_change import Training, train_again
-from moverank.indexer.options import Progress
+from moverank.indexer.search_options import Progress
 from moverank.indexer.settings import AUTO_EMBEDDING, Settings
 from moverank.indexer.snapshot.cached_coverage import Coverage
 from moverank.indexer.store import Store

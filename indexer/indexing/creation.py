@@ -20,7 +20,7 @@ from moverank.indexer.indexing.collection_vectors import (
     new_vectors_folder,
     publish_vectors,
 )
-from moverank.indexer.options import Progress
+from moverank.indexer.search_options import Progress
 from moverank.indexer.settings import Settings, check_settings
 from moverank.indexer.snapshot.faiss_index import AUTO, FLAT, check_factory
 from moverank.indexer.store import Store, exists, open_store, sqlite_url

@@ -6,7 +6,7 @@ from typing import Any
 from moverank.indexer.documents import counted_texts
 from moverank.indexer.indexing.stored_form import document_digest, restored_document
 from moverank.indexer.indexing.word_counts import WordCounter, distinct_words
-from moverank.indexer.options import Progress
+from moverank.indexer.search_options import Progress
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import PartRow, StoredDocument, Writer
 from moverank.rerank.bags.bag import TITLE

@@ -10,8 +10,8 @@ from moverank.indexer.filters import matching_ids
 from moverank.indexer.indexing.ownership import Ownership
 from moverank.indexer.indexing.pruning import Protection, unseen_documents
 from moverank.indexer.indexing.word_counts import distinct_words
-from moverank.indexer.options import Where
 from moverank.indexer.scope import Scope
+from moverank.indexer.search_options import Where
 from moverank.indexer.store import Reader, Store, Writer
 
 _BATCH = 2000

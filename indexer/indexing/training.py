@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from moverank.indexer.indexing.creation import training_method
-from moverank.indexer.options import Progress
+from moverank.indexer.search_options import Progress
 from moverank.indexer.settings import AUTO_EMBEDDING, Settings
 from moverank.indexer.store import Store
 from moverank.indexer.vectors.lsi_training import train_lsi

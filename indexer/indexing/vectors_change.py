@@ -30,7 +30,7 @@ from moverank.indexer.indexing.creation import TRAINED, check_choices, imported_
 from moverank.indexer.indexing.first_texts import with_stored_vocabulary
 from moverank.indexer.indexing.recount import count_again
 from moverank.indexer.indexing.training import train
-from moverank.indexer.options import Progress
+from moverank.indexer.search_options import Progress
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.cached_coverage import Coverage
 from moverank.indexer.store import CountedPart, Store, Writer

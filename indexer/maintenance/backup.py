@@ -20,7 +20,7 @@ from moverank.indexer.indexing.collection_vectors import (
     stored_settings,
     vectors_folder,
 )
-from moverank.indexer.options import Progress, silent
+from moverank.indexer.search_options import Progress, silent
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.compaction import compact_if_due
 from moverank.indexer.snapshot.snapshot_layout import PREFIX

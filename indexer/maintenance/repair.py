@@ -21,7 +21,7 @@ from moverank.indexer.indexing.vectors_change import train_again
 from moverank.indexer.indexing.word_counts import WordCounter
 from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.maintenance.report import Report
-from moverank.indexer.options import Progress, silent
+from moverank.indexer.search_options import Progress, silent
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.compaction import compact_if_due
 from moverank.indexer.snapshot.snapshot_layout import PREFIX

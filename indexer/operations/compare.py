@@ -8,9 +8,9 @@ from moverank.indexer.arguments import one_or_more, optional_number, texts
 from moverank.indexer.documents import Document, title_and_texts
 from moverank.indexer.operations.operation import UNLIMITED, OperatedState, Operation, Work
 from moverank.indexer.option import Option
-from moverank.indexer.options import TAU
 from moverank.indexer.queries import QueryText, SomeTexts, query_document
 from moverank.indexer.ranked_texts import compared_passages, source_passages
+from moverank.indexer.search_options import TAU
 from moverank.rerank.distance.evidence import Evidence, evidence_of
 from moverank.rerank.distance.text_changes import TextChanges, changes_of
 from moverank.rerank.errors import TooLarge

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from moverank.indexer.operations.operation import Found, Operation
-from moverank.indexer.options import Progress, SearchOptions, silent
+from moverank.indexer.search_options import Progress, SearchOptions, silent
 
 if TYPE_CHECKING:  # a client imports none of them
     from moverank.indexer.queries import QueryText, Scores, SomeTexts, StoredKey

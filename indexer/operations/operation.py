@@ -1,6 +1,7 @@
 """Operations: an ability is a frozen dataclass whose fields are its options; `run` returns its answer.
 
-The endpoint of the server with its OpenAPI, the call of the client and the command line are made of the record.
+The endpoint of the server with its OpenAPI and the call of the client are made of the record, and the command of an
+operation of another package. `operation_registry` lists the operations.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -8,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
-from moverank.indexer.options import KeepOrder, Progress, SearchOptions, Where, silent
+from moverank.indexer.search_options import KeepOrder, Progress, SearchOptions, Where, silent
 from moverank.rerank.answer import Answer
 
 if TYPE_CHECKING:  # a client imports none of them

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from moverank.indexer.contents.contents import Contents
-from moverank.indexer.options import Where
+from moverank.indexer.search_options import Where
 from moverank.indexer.state.open_state import OpenState
 
 

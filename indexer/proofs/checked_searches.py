@@ -7,9 +7,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from moverank.indexer.options import Progress
 from moverank.indexer.proofs.verify import ProofRejected, verify
 from moverank.indexer.ranking_spec import distance_of
+from moverank.indexer.search_options import Progress
 from moverank.rerank.errors import NoKnownWords, TransportError
 
 if TYPE_CHECKING:  # it imports this room

@@ -1,4 +1,7 @@
-"""Writes the proof of a search: the documents' bags, a plan for each hit, and numbers that exclude all others."""
+"""Writes the proof of a search: the documents' bags, a plan for each hit, and numbers that exclude all others.
+
+The format of the file is defined in `verify`, `ARRAYS` and `MEMBERS`, which must run alone.
+"""
 
 import json
 from collections.abc import Iterator
@@ -11,13 +14,13 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.files.atomic_write import check_writable, named_file
-from moverank.indexer.options import Progress, SearchOptions
 from moverank.indexer.proofs.exclusion import Exclusion, document_bag, solved
 from moverank.indexer.proofs.verify import ARRAYS, MAGIC, MEMBERS, Proof, lower_bounds, upper_bound
 from moverank.indexer.queries import QueryText, StoredKey
 from moverank.indexer.ranking_spec import TRANSPORT, RankingSpec
 from moverank.indexer.search.query import Outcome, Query
 from moverank.indexer.search.view import View
+from moverank.indexer.search_options import Progress, SearchOptions
 from moverank.indexer.state.open_state import OpenState
 from moverank.indexer.store import Reader
 from moverank.rerank.distance.ground_cost import vector_norms

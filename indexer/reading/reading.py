@@ -10,7 +10,6 @@ from typing import Protocol
 
 from moverank.indexer.documents import Document, Origin, Rejection
 from moverank.indexer.errors import UsageError
-from moverank.indexer.options import Progress, silent
 from moverank.indexer.reading.converter import Conversion, Converter
 from moverank.indexer.reading.detect import document_format, thread_format
 from moverank.indexer.reading.encodings import check_encoding
@@ -44,6 +43,7 @@ from moverank.indexer.reading.source_reader import (
     no_form,
 )
 from moverank.indexer.reading.streams import Meter
+from moverank.indexer.search_options import Progress, silent
 from moverank.rerank.options import did_you_mean
 
 DOCUMENT_FORMATS = (

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from moverank.indexer.arguments import items, optional_number, place, shown, whole_number
 from moverank.indexer.documents import TITLE_WEIGHT, Document
 from moverank.indexer.errors import UsageError
-from moverank.indexer.options import SearchOptions
 from moverank.indexer.queries import Scores
 from moverank.indexer.ranked_texts import compared_passages, source_passages, whole_texts
 from moverank.indexer.ranking_spec import PRIOR, VECTOR, RankingSpec, Weights, resolve
@@ -39,6 +38,7 @@ from moverank.indexer.search.phases import Search
 from moverank.indexer.search.query import Prior, Query, QueryWords
 from moverank.indexer.search.query_parser import ignored_words
 from moverank.indexer.search.view import View
+from moverank.indexer.search_options import SearchOptions
 from moverank.indexer.settings import Settings, check_settings
 from moverank.indexer.word_factors import (
     OF_VECTORS,

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from moverank.indexer.documents import filter_value, values_by_field
 from moverank.indexer.errors import QueryVectorError, UnknownKey, UsageError
-from moverank.indexer.options import DEFAULT_DEPTH, OtherGroups, SearchOptions, TheseKeys
+from moverank.indexer.search_options import DEFAULT_DEPTH, OtherGroups, SearchOptions, TheseKeys
 from moverank.rerank.errors import NoKnownWords, OutOfTime
 from moverank.rerank.options import did_you_mean
 from moverank.rerank.ranking import Hit, Percentile, Ranking

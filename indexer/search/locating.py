@@ -11,7 +11,6 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.options import SHOWN, SearchOptions
 from moverank.indexer.ranked_texts import RankedTexts, title_and_parts
 from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.hits import EXTRACTED
@@ -19,6 +18,7 @@ from moverank.indexer.search.occurrences import Matcher, highlights_in, occurren
 from moverank.indexer.search.passages import FactorsOf, nearest_passage
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.view import View
+from moverank.indexer.search_options import SHOWN, SearchOptions
 from moverank.indexer.store import Reader
 from moverank.rerank.distance.ground_cost import nearest_words
 from moverank.rerank.errors import OutOfTime

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
 from moverank.indexer.files.checksums import checksum
-from moverank.indexer.options import Progress
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.search.differences import Facts, FactsIn, Stated
 from moverank.indexer.search.document_words import row_words
@@ -24,6 +23,7 @@ from moverank.indexer.search.pair_search import (
 from moverank.indexer.search.phases import Search, answer_many
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.view import View
+from moverank.indexer.search_options import Progress
 from moverank.indexer.store import Reader
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import inverse_document_frequency, with_factors

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from moverank.indexer.documents import Document
 from moverank.indexer.errors import QueryVectorError, UsageError
 from moverank.indexer.filters import alternatives, matching_ids, why_none_passes
-from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, OtherGroups, SearchOptions, TheseKeys, Where
 from moverank.indexer.queries import QueryText, query_document
 from moverank.indexer.ranked_texts import ranked_texts
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, ScorerChoice
@@ -25,6 +24,7 @@ from moverank.indexer.search.spellings import LONGEST_TYPED, Respelled, Spelling
 from moverank.indexer.search.sum_terms import without_numbers
 from moverank.indexer.search.term_scores import TermScores
 from moverank.indexer.search.view import View
+from moverank.indexer.search_options import DEFAULT_DEPTH, EXACT_UP_TO, OtherGroups, SearchOptions, TheseKeys, Where
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.document_vectors import stored_vectors
 from moverank.indexer.store import Reader, StoredWord

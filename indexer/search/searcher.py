@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.arguments import optional_number
-from moverank.indexer.options import KeepOrder, Progress, SearchOptions, silent
 from moverank.indexer.queries import QueryText, Scores, StoredKey, query_document
 from moverank.indexer.ranked_texts import whole_texts
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, check_rules, distance_of, resolve
@@ -41,6 +40,7 @@ from moverank.indexer.search.query import Outcome, Query, QueryWords
 from moverank.indexer.search.query_parser import QueryParser
 from moverank.indexer.search.sampled_distances import sampled_distances
 from moverank.indexer.search.view import View
+from moverank.indexer.search_options import KeepOrder, Progress, SearchOptions, silent
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader
 from moverank.rerank.distance.explain import Explanation, WhyNot

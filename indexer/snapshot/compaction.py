@@ -11,7 +11,7 @@ import numpy as np
 
 from moverank.indexer.errors import DamagedFile
 from moverank.indexer.files.directory import remove_cached
-from moverank.indexer.options import Progress
+from moverank.indexer.search_options import Progress
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.snapshot.document_vectors import DocumentVectors, EncodedVectors, GivenVectors

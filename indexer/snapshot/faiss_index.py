@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from moverank.indexer.errors import DamagedFile, UsageError
 from moverank.indexer.files.atomic_write import OpenFile, durable_file
 from moverank.indexer.files.checksums import FileChecksum
-from moverank.indexer.options import EXACT_UP_TO
+from moverank.indexer.search_options import EXACT_UP_TO
 from moverank.rerank.runtime.thread_pool import core_count, is_single_threaded, thread_pool
 
 FLAT = "IDMap2,Flat"

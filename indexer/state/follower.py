@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from moverank.indexer.errors import CollectionError, ConnectionLost, DamagedFile, VectorsError
-from moverank.indexer.options import SearchOptions
+from moverank.indexer.search_options import SearchOptions
 from moverank.indexer.state.open_state import OpenState, Outdated
 from moverank.indexer.store import Store, database_errors, repeated
 

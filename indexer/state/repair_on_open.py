@@ -10,8 +10,8 @@ from pathlib import Path
 from moverank.indexer.errors import CollectionError, ConnectionLost, DamagedFile, VectorsError
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.collection_vectors import current_settings
-from moverank.indexer.options import silent
 from moverank.indexer.search.view import View
+from moverank.indexer.search_options import silent
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot import compaction
 from moverank.indexer.snapshot.snapshot_files import newest_snapshot

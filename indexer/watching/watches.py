@@ -8,9 +8,9 @@ from moverank.indexer.arguments import finite_number, text
 from moverank.indexer.documents import Document, Watch, content_fault, key_fault, text_fault
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters import alternatives
-from moverank.indexer.options import Where
 from moverank.indexer.queries import QueryText, query_document
 from moverank.indexer.ranking_spec import RankingSpec, distance_of, parse_ranking, resolve
+from moverank.indexer.search_options import Where
 
 NO_WATCHES = "shards have no watches of their own: add a watch to the place of each shard"
 """Why a collection in shards refuses a watch."""

@@ -16,7 +16,7 @@ MODULES = [
     *(ROOT.joinpath(*point.module.split(".")[1:]).with_suffix(".py") for point in PLUG_INS),
 ]
 STATE = {"sqlalchemy", "alembic", "faiss", "ot", "numba", "numpy", "scipy", "gensim", "filelock"}
-LIGHT = (COMMANDS, "moverank.indexer.option", "moverank.indexer.options", *(point.module for point in PLUG_INS))
+LIGHT = (COMMANDS, "moverank.indexer.option", "moverank.indexer.search_options", *(point.module for point in PLUG_INS))
 LAZY = "update.py"  # the body of `index` and `threads`, imported inside them
 
 

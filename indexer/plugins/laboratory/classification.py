@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
 from moverank.indexer.files.atomic_write import write_text
-from moverank.indexer.options import Progress, silent
 from moverank.indexer.plugins.laboratory.distances import RowCache
 from moverank.indexer.plugins.laboratory.duplicates import find_duplicates
 from moverank.indexer.plugins.laboratory.method import Figure, Method, Table, reference_row
 from moverank.indexer.plugins.laboratory.trial import Trial
 from moverank.indexer.reranking.texts import Texts
+from moverank.indexer.search_options import Progress, silent
 from moverank.rerank.evaluation.knn import (
     KS,
     KnnError,

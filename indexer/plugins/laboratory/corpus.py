@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from moverank.indexer.errors import CollectionError, UsageError
-from moverank.indexer.options import Progress
 from moverank.indexer.plugins.laboratory.distances import RowCache, results_directory
 from moverank.indexer.plugins.laboratory.trial import Trial
 from moverank.indexer.queries import QueryText
@@ -18,6 +17,7 @@ from moverank.indexer.reranking.whole_corpus import CountedCollection, WholeCorp
 from moverank.indexer.search.counted_query import RankedCounts, TextCounter, part_counts
 from moverank.indexer.search.priors import prior_fields
 from moverank.indexer.search.query import Prior
+from moverank.indexer.search_options import Progress
 from moverank.rerank.evaluation.measures import Judgments
 
 

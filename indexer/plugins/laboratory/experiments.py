@@ -10,7 +10,6 @@ from moverank.indexer.collection import Collection
 from moverank.indexer.errors import UsageError
 from moverank.indexer.files.atomic_write import check_writable
 from moverank.indexer.opening import Opened, open_index
-from moverank.indexer.options import Progress, silent
 from moverank.indexer.plugins.laboratory.bound_tightness import (
     bounds_table,
     depth_table,
@@ -38,6 +37,7 @@ from moverank.indexer.plugins.laboratory.method import (
 )
 from moverank.indexer.plugins.laboratory.retrieval import RetrievalTask, RunFiles, retrieval_table
 from moverank.indexer.reading.inputs.judgments import read_labels, read_qrels
+from moverank.indexer.search_options import Progress, silent
 from moverank.rerank.errors import EvaluationError
 from moverank.rerank.evaluation.knn import TIMES, predefined_split, random_splits
 from moverank.rerank.evaluation.measures import DEFAULT_MEASURES, measure

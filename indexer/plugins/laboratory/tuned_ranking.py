@@ -5,7 +5,6 @@ from pathlib import Path
 
 from moverank.indexer.collection import Collection
 from moverank.indexer.errors import UsageError
-from moverank.indexer.options import Progress, silent
 from moverank.indexer.plugins.laboratory.corpus import QueryFiles, missing_notes
 from moverank.indexer.plugins.laboratory.distances import results_directory
 from moverank.indexer.plugins.laboratory.experiments import CUTOFF, check_measures
@@ -13,6 +12,7 @@ from moverank.indexer.plugins.laboratory.method import Figure, Table, check_no_g
 from moverank.indexer.plugins.laboratory.trial import Trial
 from moverank.indexer.plugins.laboratory.tuner import Figures, TriedRanking, Tuned, Tuner
 from moverank.indexer.ranking_spec import resolve
+from moverank.indexer.search_options import Progress, silent
 from moverank.rerank.evaluation.measures import Judgments, randomisation
 from moverank.rerank.words.tokenizer import stemmer_named
 

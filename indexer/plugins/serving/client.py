@@ -12,7 +12,7 @@ from moverank.indexer.errors import CollectionError, IndexerError, QueryVectorEr
 from moverank.indexer.operations.operated import Operated
 from moverank.indexer.operations.operation import Found, Operation
 from moverank.indexer.option import options_of
-from moverank.indexer.options import Progress, SearchOptions, silent
+from moverank.indexer.search_options import Progress, SearchOptions, silent
 from moverank.rerank.errors import NoKnownWords, OutOfTime, RerankError
 from moverank.rerank.ranking import Ranking
 

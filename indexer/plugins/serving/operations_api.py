@@ -6,10 +6,9 @@ from typing import Any
 
 from fastapi import APIRouter, Depends, Request
 
-from moverank.indexer.operations.known import PLUG_INS, other_operation, own_operations
 from moverank.indexer.operations.operation import Operation, Work
+from moverank.indexer.operations.operation_registry import PLUG_INS, other_operation, own_operations
 from moverank.indexer.option import built, options_of
-from moverank.indexer.options import silent
 from moverank.indexer.plugins.serving.answers import JsonObject, sends
 from moverank.indexer.plugins.serving.limits import Limits
 from moverank.indexer.plugins.serving.problems import HttpProblem
@@ -18,6 +17,7 @@ from moverank.indexer.plugins.serving.search_api import ServedHere, ThisServer, 
 from moverank.indexer.plugins.serving.served import State
 from moverank.indexer.plugins.serving.workers import Task
 from moverank.indexer.queries import QueryText, SomeTexts
+from moverank.indexer.search_options import silent
 from moverank.rerank.ranking import Ranking
 
 

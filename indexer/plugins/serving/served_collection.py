@@ -14,13 +14,13 @@ from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.directory import DATABASE
 from moverank.indexer.indexing.collection_vectors import open_collection
 from moverank.indexer.operations.read_state import ReadState
-from moverank.indexer.options import SearchOptions
 from moverank.indexer.plugins.serving.limits import Limits
 from moverank.indexer.plugins.serving.problems import HttpProblem
 from moverank.indexer.plugins.serving.served import Served, WorkResult
 from moverank.indexer.plugins.serving.writer_process import Change, WriterProcess, keep_up, return_freed_memory
 from moverank.indexer.ranking_spec import RankingSpec, resolve
 from moverank.indexer.reranking.reranker import Reranker, stored_options
+from moverank.indexer.search_options import SearchOptions
 from moverank.indexer.state.follower import Follower
 from moverank.indexer.store import Reader
 from moverank.rerank.distance.ground_cost import NearWord, nearest_words

@@ -10,7 +10,7 @@ import typer
 
 from moverank.indexer.commands.option_records import with_records
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX
-from moverank.indexer.options import ServeOptions
+from moverank.indexer.search_options import ServeOptions
 
 app = typer.Typer()
 

@@ -16,11 +16,11 @@ from moverank.indexer.indexing.removal import (
     check_some_stay,
     no_source,
 )
-from moverank.indexer.options import Progress
 from moverank.indexer.plugins.shards.cluster_file import shard_of
 from moverank.indexer.plugins.shards.coordinator import Coordinator
 from moverank.indexer.plugins.shards.messages import Call
 from moverank.indexer.plugins.shards.shard_contents import FeedResult, documents_of, known, selected, strangers
+from moverank.indexer.search_options import Progress
 from moverank.rerank.runtime.parallel import batches
 
 _BATCH = 256  # documents sent to a shard at a time

@@ -17,7 +17,6 @@ from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.creation import TRAINED, check_choices
 from moverank.indexer.indexing.removal import DocumentsToRemove, check_unchanged
 from moverank.indexer.operations.operation import Found, Operation, Work
-from moverank.indexer.options import Progress, SearchOptions, Where, silent
 from moverank.indexer.plugins.shards.actors import RayShards
 from moverank.indexer.plugins.shards.changing import Changer
 from moverank.indexer.plugins.shards.cluster_file import ClusterFile, ShardPlace
@@ -29,6 +28,7 @@ from moverank.indexer.queries import QueryText, StoredKey
 from moverank.indexer.reading.inputs.vectors_by_key import KeyedVectors, VectorsByKey
 from moverank.indexer.scope import Scope
 from moverank.indexer.search.differences import Facts
+from moverank.indexer.search_options import Progress, SearchOptions, Where, silent
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Entry, StoredSource
 from moverank.indexer.word_factors import CorpusVocabulary

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from moverank.indexer.documents import GIVEN
 from moverank.indexer.errors import UnknownKey, UsageError
-from moverank.indexer.options import KeepOrder, Progress, SearchOptions
 from moverank.indexer.plugins.shards.actors import RayShards
 from moverank.indexer.plugins.shards.coordinator import Coordinator, Version, check_found, divided
 from moverank.indexer.plugins.shards.messages import Call
@@ -36,6 +35,7 @@ from moverank.indexer.search.query_parser import joined_scorer
 from moverank.indexer.search.searcher import Request
 from moverank.indexer.search.shared_statistics import TableKey, needed_tables
 from moverank.indexer.search.sum_terms import QueryStatistics, merged_statistics
+from moverank.indexer.search_options import KeepOrder, Progress, SearchOptions
 from moverank.rerank.distance.explain import Explanation, WhyNot
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Ranking, StageCounts

@@ -1,4 +1,8 @@
-"""Messages between a shard and the process which calls all shards."""
+"""Messages between a shard and the process that calls all shards.
+
+A `Call` goes to a shard; what its method returns, or a `Failure`, comes back: `ShardState`; of a search the bounds,
+which are numbers (m,), then an `Outcome`, then a `Ranking` of the shard's own hits; see `shard`.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from moverank.indexer.errors import CollectionError, DamagedFile, NoCollection, UnknownKey
 from moverank.indexer.files.location import collection_directory, display_name
 from moverank.indexer.indexing.collection_vectors import open_collection
-from moverank.indexer.options import SearchOptions
 from moverank.indexer.plugins.shards.messages import ShardState
 from moverank.indexer.plugins.shards.shard_contents import ShardContents
 from moverank.indexer.search.percentiles import Population, SampledValues
@@ -29,6 +28,7 @@ from moverank.indexer.search.shared_statistics import (
     with_statistics,
 )
 from moverank.indexer.search.sum_terms import QueryStatistics
+from moverank.indexer.search_options import SearchOptions
 from moverank.indexer.state.follower import Follower
 from moverank.indexer.state.open_state import OpenState, Outdated
 from moverank.indexer.store import Store

@@ -16,8 +16,8 @@ from moverank.indexer.files.location import collection_directory
 from moverank.indexer.indexing.creation import create_like
 from moverank.indexer.indexing.removal import ids_of
 from moverank.indexer.indexing.stored_form import restored_document
-from moverank.indexer.options import Where
 from moverank.indexer.plugins.shards.cluster_file import shard_of
+from moverank.indexer.search_options import Where
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Entry, exists
 

@@ -12,8 +12,8 @@ from moverank.indexer.commands.option_records import with_records
 from moverank.indexer.commands.shared_options import SETTINGS, Json, SettingChoices, Wait
 
 if TYPE_CHECKING:
-    from moverank.indexer.options import Progress
     from moverank.indexer.plugins.shards.cluster import Cluster
+    from moverank.indexer.search_options import Progress
 
 app = typer.Typer(help="A collection in shards, on one machine or several.", no_args_is_help=True)
 

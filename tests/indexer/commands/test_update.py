@@ -7,7 +7,7 @@ import pytest
 
 from moverank import Collection, Document, Rejection
 from moverank.indexer.commands.update import RunSources, Updated, update
-from moverank.indexer.options import silent
+from moverank.indexer.search_options import silent
 from tests.indexer.world import CollectionFactory, document
 
 pytestmark = pytest.mark.store

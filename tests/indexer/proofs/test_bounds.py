@@ -9,9 +9,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from moverank.indexer.options import silent
 from moverank.indexer.proofs.exclusion import Exclusion, solved
 from moverank.indexer.proofs.verify import Proof, dual_values, lower_bounds, lower_costs, upper_bound
+from moverank.indexer.search_options import silent
 from tests import naive
 from tests.rerank.problems import Problem, problems
 

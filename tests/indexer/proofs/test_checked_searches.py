@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from moverank import Collection
-from moverank.indexer.options import silent
 from moverank.indexer.proofs.checked_searches import check_searches
 from moverank.indexer.search.phases import Search
 from moverank.indexer.search.query import Outcome
+from moverank.indexer.search_options import silent
 from tests.indexer.proofs.conftest import Searchable
 from tests.indexer.world import WORDS, MakeCollection, document
 

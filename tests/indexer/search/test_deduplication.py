@@ -14,9 +14,9 @@ from scipy.spatial.distance import cdist
 
 from moverank import Collection, CollectionError, Document, LockedError, UsageError
 from moverank.indexer.files.writer_lock import locked
-from moverank.indexer.options import KeepOrder
 from moverank.indexer.search.deduplication import Deduplication, deduplicated
 from moverank.indexer.search.pair_search import FoundPairs
+from moverank.indexer.search_options import KeepOrder
 from moverank.rerank.ranking import StageCounts
 from tests.indexer.world import TABLE, WORDS, CollectionFactory, document
 

@@ -7,7 +7,7 @@ import pytest
 
 from moverank import Collection, Document, Settings
 from moverank.indexer.commands.update import RunSources, update
-from moverank.indexer.options import EXACT_UP_TO, silent
+from moverank.indexer.search_options import EXACT_UP_TO, silent
 from moverank.indexer.snapshot.faiss_index import AUTO, FLAT, IndexInUse, check_factory, choose_factory
 from tests.indexer.world import CollectionFactory, document, random_documents
 

@@ -14,8 +14,8 @@ from moverank import Collection, Document, Event, NoKnownWords, Part, Settings, 
 from moverank.indexer.files.location import collection_directory
 from moverank.indexer.indexing import sync
 from moverank.indexer.maintenance.backup import copy_collection
-from moverank.indexer.options import OtherGroups
 from moverank.indexer.ranking_spec import parse_ranking, resolve
+from moverank.indexer.search_options import OtherGroups
 from moverank.indexer.store import Reader
 from moverank.indexer.watching import matching
 from tests.indexer.world import NO_VECTOR, WORDS, CollectionFactory, MakeCollection, Twin, document, random_documents

@@ -5,7 +5,6 @@ from fastapi.responses import HTMLResponse
 
 from moverank.indexer.errors import IndexerError
 from moverank.indexer.face import has_far_words, pair_options
-from moverank.indexer.options import KeepOrder
 from moverank.indexer.plugins.serving.pages.rendering import PageValues, error_page, page_about
 from moverank.indexer.plugins.serving.pages.search_page import chosen_collection, cut_title, number_or_dash
 from moverank.indexer.plugins.serving.pages.typed_form import TypedForm, typed_number
@@ -14,6 +13,7 @@ from moverank.indexer.plugins.serving.search_api import ThisServer
 from moverank.indexer.plugins.serving.served import State
 from moverank.indexer.plugins.serving.workers import Task
 from moverank.indexer.search.deduplication import Deduplication, Duplicate
+from moverank.indexer.search_options import KeepOrder
 
 router = APIRouter()
 

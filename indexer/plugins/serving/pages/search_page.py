@@ -18,7 +18,6 @@ from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.formatters.document_lines import ranking_words
 from moverank.indexer.formatters.marking import is_same, marked, note, of_part, words_of
 from moverank.indexer.formatters.sentences import BETTER, legend, ranking_value, shares, verdict, work_done
-from moverank.indexer.options import SHOWN
 from moverank.indexer.plugins.serving.pages.rendering import PageValues, Work, error_page, page_about, rendered
 from moverank.indexer.plugins.serving.pages.typed_form import TypedForm, posted_form
 from moverank.indexer.plugins.serving.problems import HttpProblem
@@ -28,6 +27,7 @@ from moverank.indexer.plugins.serving.served import Served, State
 from moverank.indexer.plugins.serving.state import ServerState
 from moverank.indexer.plugins.serving.workers import Task
 from moverank.indexer.queries import StoredKey
+from moverank.indexer.search_options import SHOWN
 from moverank.rerank.ranking import Highlight, Hit, Ranking
 
 PROOF = "“compare all documents”"

@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 
 from moverank import Collection, Document, Part
-from moverank.indexer.options import silent
 from moverank.indexer.plugins.laboratory.corpus import corpus_of
 from moverank.indexer.plugins.laboratory.distances import RowCache
 from moverank.indexer.plugins.laboratory.method import parse_method
 from moverank.indexer.plugins.laboratory.trial import Trial, best_of, best_with_values, placing_relevant
 from moverank.indexer.reranking.texts import Texts
 from moverank.indexer.search import by_distance
+from moverank.indexer.search_options import silent
 from moverank.rerank.distance.mutual_proximity import DistanceMoments, empirical_proximity, fitted_proximity
 from moverank.rerank.evaluation.measures import Judgments
 from tests.indexer.plugins.laboratory.ranked import ranked

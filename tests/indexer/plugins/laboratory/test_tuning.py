@@ -7,12 +7,12 @@ import pytest
 
 from moverank import Collection, Document, UsageError
 from moverank.indexer.files.arrays import is_intact
-from moverank.indexer.options import silent
 from moverank.indexer.plugins.laboratory.corpus import corpus_of
 from moverank.indexer.plugins.laboratory.experiments import evaluate_retrieval
 from moverank.indexer.plugins.laboratory.tuned_ranking import tune_ranking
 from moverank.indexer.plugins.laboratory.tuner import Figures, TriedRanking, Tuner, Weighting, components_of
 from moverank.indexer.reranking.pool import PoolQueries, SearchPool
+from moverank.indexer.search_options import silent
 from tests.indexer.world import MakeCollection
 
 

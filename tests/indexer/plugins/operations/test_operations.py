@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from moverank import Document, UnknownKey
 from moverank.cli import app
 from moverank.indexer.errors import PlugInError
-from moverank.indexer.operations.known import other_operation
+from moverank.indexer.operations.operation_registry import other_operation
 from moverank.rerank.errors import NoKnownWords
 from tests.indexer.plugins.faces import Faces, faces_of
 from tests.indexer.plugins.operations.shout import Shout, Shouted

@@ -207,7 +207,7 @@ class SearchOptions:
     @property
     def largest_share(self) -> float:
         """Return the largest share of the documents that may be above a hit, infinite without such a limit."""
-        from moverank.indexer.arguments import part_of  # as above
+        from moverank.indexer.limit_or_share import part_of  # as above
 
         return part_of(self.max_distance) if isinstance(self.max_distance, str) else inf
 
@@ -252,6 +252,7 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
     Conditions and rankings are parsed where a search resolves them.
     """
     from moverank.indexer import arguments  # here, since `moverank --help` imports this module
+    from moverank.indexer.limit_or_share import limit_or_share
 
     kinds: dict[Any, Callable[..., Any]] = {
         bool: arguments.switch,
@@ -269,7 +270,7 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
         "where": lambda one: (
             one if isinstance(one, str | Mapping | OtherGroups | TheseKeys) else arguments.texts("where", one)
         ),
-        "max_distance": partial(arguments.limit_or_share, "the largest distance"),
+        "max_distance": partial(limit_or_share, "the largest distance"),
         "budget": partial(arguments.limit, "the budget", above=True, unit=" of seconds"),
         "stop": partial(arguments.function, "stop"),
     }
