@@ -13,8 +13,8 @@ from moverank.indexer.arguments import finite_number
 from moverank.indexer.arguments import text as checked_text
 from moverank.indexer.errors import UsageError
 from moverank.rerank.distance.mutual_proximity import KINDS, ProximityKind
-from moverank.rerank.encoders.encoder_registry import ENCODERS, choose_encoder, is_encoder
-from moverank.rerank.encoders.encoder_registry import PLUG_INS as ALL_ENCODERS
+from moverank.rerank.encoders.first_stages import ENCODERS, choose_encoder, is_encoder
+from moverank.rerank.encoders.first_stages import PLUG_INS as ALL_ENCODERS
 from moverank.rerank.errors import EncoderError, OptionError, ScorerError
 from moverank.rerank.options import did_you_mean, key_values
 from moverank.rerank.ranking import AUTO_RANK, DISTANCES, Distance

@@ -327,7 +327,7 @@ def check_first_stage(settings: Settings) -> None:
     """Raise UsageError for an encoder that does not exist, or is no longer installed, and for invalid options."""
     from moverank.indexer.documents import GIVEN
     from moverank.indexer.given_vectors import check_metric
-    from moverank.rerank.encoders.encoder_registry import choose_encoder
+    from moverank.rerank.encoders.first_stages import choose_encoder
 
     try:
         if settings.encoder == GIVEN:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from moverank.indexer.ranking_spec import ranking_names
-from moverank.rerank.encoders.encoder_registry import ENCODERS
+from moverank.rerank.encoders.first_stages import ENCODERS
 from moverank.rerank.scorers import SCORERS
 
 _REMOVED = {*ENCODERS, *SCORERS} - {*ranking_names()}

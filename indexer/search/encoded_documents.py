@@ -15,7 +15,7 @@ from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.view import View
 from moverank.rerank.distance.bounds import bag_means, centroid_lengths, inner_products
 from moverank.rerank.encoders.encoder import Documents, Encoder
-from moverank.rerank.encoders.encoder_registry import choose_encoder
+from moverank.rerank.encoders.first_stages import choose_encoder
 
 Distances = tuple[NDArray[np.int64], NDArray[np.float64]]
 """Ids of documents (n,), increasing, and their distances (n,)."""

@@ -23,7 +23,7 @@ from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import Frequencies, weigh
 from moverank.rerank.encoders.centroid import Centroid
 from moverank.rerank.encoders.encoder import Documents, Encoder, encode
-from moverank.rerank.encoders.encoder_registry import choose_encoder, encoder_class
+from moverank.rerank.encoders.first_stages import choose_encoder, encoder_class
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.vocabulary import UNKNOWN

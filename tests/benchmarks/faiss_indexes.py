@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.snapshot.faiss_index import AUTO, FLAT, FirstStage, build, choose_factory
-from moverank.rerank.encoders.encoder_registry import choose_encoder
+from moverank.rerank.encoders.first_stages import choose_encoder
 from tests.benchmarks.candidate_task import CACHE, DEPTHS, CandidateTask, parse_encoder, recall, single
 from tests.benchmarks.common import argument_parser, show, show_table, verdict
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.encoders.encoder import Metric
-from moverank.rerank.encoders.encoder_registry import ENCODERS, choose_encoder
+from moverank.rerank.encoders.first_stages import ENCODERS, choose_encoder
 from tests.benchmarks.candidate_task import CACHE, DEPTHS, CandidateTask, K, parse_encoder, recall, single
 from tests.benchmarks.common import any_missed, argument_parser, show, show_table, verdict
 

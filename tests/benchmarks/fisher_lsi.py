@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from moverank.indexer.vectors.lsi_training import train_lsi
-from moverank.rerank.encoders.encoder_registry import choose_encoder
+from moverank.rerank.encoders.first_stages import choose_encoder
 from moverank.rerank.scorers.bow import Tfidf
 from moverank.rerank.words.tokenizer import Tokenizer, stop_words
 from tests.benchmarks.common import argument_parser, real, show, show_table

@@ -20,7 +20,7 @@ import numpy as np
 
 from moverank import Embedding
 from moverank.indexer.vectors.importing import import_vectors
-from moverank.rerank.encoders.encoder_registry import ENCODERS, choose_encoder
+from moverank.rerank.encoders.first_stages import ENCODERS, choose_encoder
 from moverank.rerank.scorers import scorer_class
 from moverank.rerank.testing.sample_counts import Counted, CountedSegment
 from moverank.rerank.words.tokenizer import Tokenizer, stop_words

@@ -13,7 +13,7 @@ import moverank
 from moverank.cli import app
 from moverank.indexer.commands.shared_options import SETTINGS, SettingChoices
 from moverank.indexer.vectors.word2vec_training import training_options
-from moverank.rerank.encoders.encoder_registry import ENCODERS, encoder_class
+from moverank.rerank.encoders.first_stages import ENCODERS, encoder_class
 from moverank.rerank.scorers import SCORERS, scorer_class
 from tests.contracts.documentation import ALL_TEXT, PAGES, ROOT, code_spans, commands, options, rows, sections
 from tests.contracts.example_files import Runner

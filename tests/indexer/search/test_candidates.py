@@ -3,7 +3,7 @@
 import pytest
 
 from moverank import Collection
-from moverank.rerank.encoders.encoder_registry import PLUG_INS
+from moverank.rerank.encoders.first_stages import PLUG_INS
 from tests.indexer.snapshot.small_encoders import SMALL_ENCODERS, view_of, with_encoder
 from tests.indexer.world import MakeCollection, Twin, check_exact, check_sound, document, random_documents
 

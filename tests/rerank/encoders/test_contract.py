@@ -9,7 +9,7 @@ from hypothesis import given
 
 from moverank.rerank.bags.bag import Bag
 from moverank.rerank.encoders.encoder import Documents, Encoder
-from moverank.rerank.encoders.encoder_registry import PLUG_INS, choose_encoder, encoder_class
+from moverank.rerank.encoders.first_stages import PLUG_INS, choose_encoder, encoder_class
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.testing.encoder_checks import (
     ENCODER_CHECKS,

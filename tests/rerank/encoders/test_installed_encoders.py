@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from moverank.rerank.encoders.encoder import Documents
-from moverank.rerank.encoders.encoder_registry import PLUG_INS, choose_encoder, encoder_class, is_encoder
+from moverank.rerank.encoders.first_stages import PLUG_INS, choose_encoder, encoder_class, is_encoder
 from moverank.rerank.encoders.fisher import Fisher
 from moverank.rerank.errors import EncoderError
 from moverank.testing import ENCODER_CHECKS, check_encoder

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.encoders.encoder import Documents, Encoder
-from moverank.rerank.encoders.encoder_registry import is_encoder
+from moverank.rerank.encoders.first_stages import is_encoder
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.testing.sample_documents import VECTORS, WEIGHTS, make_bag, make_documents, make_vectors
 

@@ -7,8 +7,8 @@ import pytest
 from moverank import UsageError
 from moverank.indexer.ranking_spec import parse_ranking, ranking_names
 from moverank.rerank import entry_points
-from moverank.rerank.encoders import encoder_registry
-from moverank.rerank.encoders.encoder_registry import choose_encoder, is_encoder
+from moverank.rerank.encoders import first_stages
+from moverank.rerank.encoders.first_stages import choose_encoder, is_encoder
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.plugins.methods.lda import Lda
 from moverank.rerank.plugins.methods.pl2 import Pl2
@@ -16,7 +16,7 @@ from moverank.rerank.scorers import is_scorer, scorer_class, scorer_registry
 from tests.rerank.encoders.packages import write_installed
 
 ENCODERS, SCORERS = ("lda", "msda", "ccg"), ("pl2", "translation", "interpolation")
-FOUND = (encoder_registry.PLUG_INS, scorer_registry.PLUG_INS)
+FOUND = (first_stages.PLUG_INS, scorer_registry.PLUG_INS)
 
 
 def test_names_are_in_their_place() -> None:

@@ -1,4 +1,4 @@
-"""The encoders by name: built-in encoders, and those of plug-ins and other packages."""
+"""The first stages by name: encoders of this package, of plug-ins, and of other packages."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
