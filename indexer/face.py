@@ -8,9 +8,9 @@ from moverank.indexer.arguments import limit, optional_number, switch, text, who
 from moverank.indexer.errors import UsageError
 from moverank.indexer.limit_or_share import limit_or_share, part_of
 from moverank.indexer.operations.operated import Operated
-from moverank.indexer.operations.operation import Searchable
+from moverank.indexer.operations.operation import OperatedState
 from moverank.indexer.ranking_spec import RankingSpec, distance_of, resolve
-from moverank.indexer.search_options import KeepOrder, Progress, SearchOptions, Where, silent
+from moverank.indexer.search_options import KeepOrder, PairSearch, Progress, SearchOptions, Where, silent
 from moverank.indexer.settings import Settings
 
 if TYPE_CHECKING:  # only the methods that need these import them: every command opens a collection
@@ -21,19 +21,10 @@ if TYPE_CHECKING:  # only the methods that need these import them: every command
 _Answer = TypeVar("_Answer")
 
 
-class SearchedState(Protocol):
-    """A state, or shards, with a searcher."""
-
-    @property
-    def searcher(self) -> Searchable:
-        """Return the searcher."""
-        ...
-
-
 class _Run(Protocol):
     """Returns the result of work on the state that is searched."""
 
-    def __call__(self, work: Callable[[SearchedState], _Answer], /) -> _Answer: ...
+    def __call__(self, work: Callable[[OperatedState], _Answer], /) -> _Answer: ...
 
 
 class Face(Operated):
@@ -101,8 +92,8 @@ class Face(Operated):
         without `within` and `k`.
         """
         options, most = pair_options(within, k, rank, gamma, where, self.settings.ranking)
-        far = far_words(unknown)
-        return self._run(lambda state: state.searcher.pairs(most, k, options, progress, far=far, resumed=resumed))
+        search, far = PairSearch(most, k, progress, resumed), far_words(unknown)
+        return self._run(lambda state: state.searcher.pairs(search, options, far=far))
 
     def dedupe(
         self,
@@ -148,12 +139,11 @@ class Face(Operated):
             self._check_writable()  # before the comparison, which a failure after it would lose
         if isinstance(limited, str):
             limited = self._distance_of_share(limited, options, progress, far=far)
+        search = PairSearch(limited, progress=progress)
         found: Deduplication | None = None
         while True:
             before, earlier = (self.revision, self.settings), found
-            found = self._run(
-                lambda state: state.searcher.dedupe(limited, options, order, progress, far=far, explained=explained)
-            )
+            found = self._run(lambda state: state.searcher.dedupe(search, options, order, far=far, explained=explained))
             new = [one.key for one in found.removed]
             found = found if earlier is None else found.after(earlier)
             if not (removes and new):
@@ -168,7 +158,8 @@ class Face(Operated):
         k = int(part_of(share) * documents * (documents - 1) / 2)
         if not k:
             return 0.0
-        found = self._run(lambda state: state.searcher.pairs(inf, k, options, progress, far=far))
+        search = PairSearch(k=k, progress=progress)
+        found = self._run(lambda state: state.searcher.pairs(search, options, far=far))
         return found.pairs[-1].distance if found.pairs else 0.0
 
 

@@ -300,6 +300,20 @@ def silent(task: str, done: int, total: int | None, unit: str) -> None:
     """No-op `Progress` callback."""
 
 
+@dataclass(frozen=True, slots=True)
+class PairSearch:
+    """Which pairs are found: all `within` a distance, or the `k` nearest of them.
+
+    `progress` is called after each document. `resumed`: an interrupted run continues after the last document done, from
+    a file in the collection's directory.
+    """
+
+    within: float = inf
+    k: int | None = None
+    progress: Progress = silent
+    resumed: bool = True
+
+
 _BY_FIELD = ("oldest", "newest")
 _ORDERS = ("first", "longest", *_BY_FIELD)
 

@@ -95,8 +95,19 @@ class Operated:
         """
         from moverank.indexer.operations.search import Rerank
 
-        shown = {"full": full, "highlight": highlight, "passage": passage}
-        return self.run(Rerank(query=query, keys=keys, k=k, scores=scores, rank=rank, gamma=gamma, **shown))  # type: ignore[arg-type]
+        return self.run(
+            Rerank(
+                query=query,
+                keys=keys,
+                k=k,
+                scores=scores,
+                rank=rank,
+                gamma=gamma,
+                full=full,
+                highlight=highlight,
+                passage=passage,
+            )
+        )
 
     def similar(self, key: str, options: SearchOptions | None = None, **fields: Any) -> "Ranking":
         """Find the documents nearest to a stored one, which is excluded. Raises UnknownKey."""

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
-from moverank.indexer.search_options import KeepOrder, Progress, SearchOptions, Where, silent
+from moverank.indexer.search_options import KeepOrder, PairSearch, Progress, SearchOptions, Where, silent
 from moverank.rerank.answer import Answer
 
 if TYPE_CHECKING:  # a client imports none of them
@@ -57,29 +57,12 @@ class Searchable(Protocol):
         """Rank stored documents."""
         ...
 
-    def pairs(
-        self,
-        within: float,
-        k: int | None,
-        options: SearchOptions,
-        progress: Progress,
-        *,
-        far: bool = False,
-        resumed: bool = True,
-    ) -> "Pairs":
-        """Find the nearest pairs of documents; `resumed`: an interrupted run leaves a file to continue from."""
+    def pairs(self, search: PairSearch, options: SearchOptions, *, far: bool = False) -> "Pairs":
+        """Find the nearest pairs of documents."""
         ...
 
     def dedupe(
-        self,
-        within: float,
-        options: SearchOptions,
-        keep: KeepOrder,
-        progress: Progress,
-        *,
-        far: bool = False,
-        explained: bool = False,
-        resumed: bool = True,
+        self, search: PairSearch, options: SearchOptions, keep: KeepOrder, *, far: bool = False, explained: bool = False
     ) -> "Deduplication":
         """Choose documents to keep, of which no two are within a distance; `explained`: with the flows of the rest."""
         ...

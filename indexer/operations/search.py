@@ -80,8 +80,9 @@ class Rerank(Operation[Ranking]):
     @property
     def options(self) -> SearchOptions:
         """Return the options by which the candidates are ranked."""
-        given = {"full": self.full, "highlight": self.highlight, "passage": self.passage}
-        return SearchOptions(rank=self.rank, gamma=self.gamma, **given)  # type: ignore[arg-type]
+        return SearchOptions(
+            rank=self.rank, gamma=self.gamma, full=self.full, highlight=self.highlight, passage=self.passage
+        )
 
     def run(self, state: OperatedState, work: Work = UNLIMITED) -> Ranking:
         """Return all candidates; UnknownKey if the collection lacks all of the keys."""

@@ -16,10 +16,10 @@ from moverank.indexer.errors import UsageError
 from moverank.indexer.filters import matching_ids, sizes_of
 from moverank.indexer.search.differences import Facts
 from moverank.indexer.search.ordering import rounded
-from moverank.indexer.search.pair_search import FoundPairs, PairSearch
+from moverank.indexer.search.pair_search import FoundPairs
 from moverank.indexer.search.pairs import Pair, Pairs, PairSource
 from moverank.indexer.search.term_scores import TermScores
-from moverank.indexer.search_options import KeepOrder
+from moverank.indexer.search_options import KeepOrder, PairSearch
 from moverank.indexer.store import Reader
 from moverank.rerank.bags.bag import lookup
 from moverank.rerank.ranking import Flow, StageCounts

@@ -15,7 +15,7 @@ from moverank.indexer.files.checksums import joined_checksum
 from moverank.indexer.search.differences import Facts
 from moverank.indexer.search.ordering import smallest_first
 from moverank.indexer.search.phases import Search, answer_many
-from moverank.indexer.search_options import Progress
+from moverank.indexer.search_options import PairSearch
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance.near_pairs import Limit, NearPairs, PairsOfRow
 from moverank.rerank.distance.near_words import NearWords
@@ -69,20 +69,6 @@ class ComparedBags(NamedTuple):
     def take(self, rows: NDArray[np.int64]) -> "ComparedBags":
         """Return only the documents at `rows` (m,), in that order."""
         return self._replace(ids=self.ids[rows], bags=self.bags.take(rows))
-
-
-@dataclass(frozen=True, slots=True)
-class PairSearch:
-    """Which pairs are found: all `within` a distance, or the `k` nearest of them.
-
-    `progress` is called after each document. `resumed`: an interrupted run continues after the last document done, from
-    a file in the collection's directory.
-    """
-
-    within: float
-    k: int | None
-    progress: Progress
-    resumed: bool = True
 
 
 SearchOf = Callable[[int, int, float], Search | str]

@@ -15,7 +15,6 @@ from moverank.indexer.search.document_words import row_words
 from moverank.indexer.search.pair_search import (
     ComparedBags,
     FoundPairs,
-    PairSearch,
     SearchOf,
     pairs_by_searches,
     pairs_of_bags,
@@ -23,7 +22,7 @@ from moverank.indexer.search.pair_search import (
 from moverank.indexer.search.phases import Search, answer_many
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.view import View
-from moverank.indexer.search_options import Progress
+from moverank.indexer.search_options import PairSearch, Progress
 from moverank.indexer.store import Reader
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import inverse_document_frequency, with_factors

@@ -33,14 +33,13 @@ from moverank.indexer.search.occurrences import (
     respelled_spans,
     spans_by_word,
 )
-from moverank.indexer.search.pair_search import PairSearch
 from moverank.indexer.search.pairs import Neighbours, Pairs, PairSource, find_neighbours
 from moverank.indexer.search.phases import Search, answer_many, search_or_error
 from moverank.indexer.search.query import Outcome, Query, QueryWords
 from moverank.indexer.search.query_parser import QueryParser
 from moverank.indexer.search.sampled_distances import sampled_distances
 from moverank.indexer.search.view import View
-from moverank.indexer.search_options import KeepOrder, Progress, SearchOptions, silent
+from moverank.indexer.search_options import KeepOrder, PairSearch, Progress, SearchOptions, silent
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader
 from moverank.rerank.distance.explain import Explanation, WhyNot
@@ -144,36 +143,19 @@ class Searcher:
         _, query = self._resolved(SearchOptions(k=k, exact=True, rank=rank, gamma=gamma))
         return find_neighbours(self._reader, self.view, query, progress)
 
-    def pairs(
-        self,
-        within: float,
-        k: int | None,
-        options: SearchOptions,
-        progress: Progress,
-        *,
-        far: bool = False,
-        resumed: bool = True,
-    ) -> Pairs:
+    def pairs(self, search: PairSearch, options: SearchOptions, *, far: bool = False) -> Pairs:
         """Find the nearest pairs of documents; see `Collection.pairs`."""
-        return self._pair_source(options, far=far).pairs(PairSearch(within, k, progress, resumed))
+        return self._pair_source(options, far=far).pairs(search)
 
     def dedupe(
-        self,
-        within: float,
-        options: SearchOptions,
-        keep: KeepOrder,
-        progress: Progress,
-        *,
-        far: bool = False,
-        explained: bool = False,
-        resumed: bool = True,
+        self, search: PairSearch, options: SearchOptions, keep: KeepOrder, *, far: bool = False, explained: bool = False
     ) -> Deduplication:
         """Choose the documents to keep in the order `keep`; `explained`: with flows. See `Collection.dedupe`."""
         source = self._pair_source(options, far=far)
         order_of = partial(visiting_order, keep, self._reader, self.view.scores, self._fields_of_shards)
         order_of(np.empty(0, np.int64))  # errors are raised before the work
         flows_of = partial(self._flows, self._files.documents, source.ranking) if explained else None
-        return deduplicate(source, PairSearch(within, None, progress, resumed), keep, order_of, flows_of)
+        return deduplicate(source, search, keep, order_of, flows_of)
 
     def duplicates_among(
         self, new: NDArray[np.int64], within: float, options: SearchOptions, progress: Progress
@@ -185,7 +167,7 @@ class Searcher:
         something else are no copies; see `differences.stated`.
         """
         source = self._pair_source(options, far=self._ranking_of(options).can_have_far_words)
-        found, copies = source.find_of(new, PairSearch(within, None, progress))
+        found, copies = source.find_of(new, PairSearch(within, progress=progress))
         order = np.lexsort((found.ids, np.isin(found.ids, new)))
         removals, _, _ = separated(found, order, source.facts(found.documents))
         return self._reader.keys([*removals.first.tolist(), *copies.tolist()])

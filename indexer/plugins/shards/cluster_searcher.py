@@ -27,7 +27,6 @@ from moverank.indexer.search.deduplication import Deduplication, deduplicate, le
 from moverank.indexer.search.explanations import check_bounded, explain_document, why_not_below
 from moverank.indexer.search.grouping import check_not_by_share, check_not_grouped, grouped, ranking_or_problem
 from moverank.indexer.search.ordering import smallest_first
-from moverank.indexer.search.pair_search import PairSearch
 from moverank.indexer.search.pairs import Pairs
 from moverank.indexer.search.percentiles import SampledValues, few_within, percentiles, value_below
 from moverank.indexer.search.query import Outcome, QueryWords
@@ -35,7 +34,7 @@ from moverank.indexer.search.query_parser import joined_scorer
 from moverank.indexer.search.searcher import Request
 from moverank.indexer.search.shared_statistics import TableKey, needed_tables
 from moverank.indexer.search.sum_terms import QueryStatistics, merged_statistics
-from moverank.indexer.search_options import KeepOrder, Progress, SearchOptions
+from moverank.indexer.search_options import KeepOrder, PairSearch, Progress, SearchOptions
 from moverank.rerank.distance.explain import Explanation, WhyNot
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Ranking, StageCounts
@@ -258,35 +257,15 @@ class ClusterSearcher:
         """Raise UsageError: candidates are ranked by one collection."""
         raise UsageError("a collection in shards cannot rank stored candidates: search it")
 
-    def pairs(
-        self,
-        within: float,
-        k: int | None,
-        options: SearchOptions,
-        progress: Progress,
-        *,
-        far: bool = False,
-        resumed: bool = True,
-    ) -> Pairs:
-        """Find the nearest pairs of documents; the bags of all shards are compared in this process.
-
-        `resumed`: an interrupted run leaves a file to continue.
-        """
+    def pairs(self, search: PairSearch, options: SearchOptions, *, far: bool = False) -> Pairs:
+        """Find the nearest pairs of documents; the bags of all shards are compared in this process."""
         if options.where:
             raise UsageError("pairs of shards are those of all documents: leave --where out")
         source = pair_source(self._documents, self._ranking_of(options), far=far)
-        return source.pairs(PairSearch(within, k, progress, resumed))
+        return source.pairs(search)
 
     def dedupe(
-        self,
-        within: float,
-        options: SearchOptions,
-        keep: KeepOrder,
-        progress: Progress,
-        *,
-        far: bool = False,
-        explained: bool = False,
-        resumed: bool = True,
+        self, search: PairSearch, options: SearchOptions, keep: KeepOrder, *, far: bool = False, explained: bool = False
     ) -> Deduplication:
         """Choose the documents to keep; the bags of all shards are compared in this process, as by `pairs`."""
         if options.where or keep.where is not None or keep.by_field or explained:
@@ -300,7 +279,7 @@ class ClusterSearcher:
             sizes = -lengths_of(source.view.scores, ids) if keep.by == "longest" else ids
             return np.argsort(sizes, kind="stable")
 
-        return deduplicate(source, PairSearch(within, None, progress, resumed), keep, order_of)
+        return deduplicate(source, search, keep, order_of)
 
     def _answer(self, request: QueryText | StoredKey, options: SearchOptions) -> Ranking:
         def answer(version: Version) -> Ranking:

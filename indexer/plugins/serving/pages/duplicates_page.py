@@ -13,7 +13,7 @@ from moverank.indexer.plugins.serving.search_api import ThisServer
 from moverank.indexer.plugins.serving.served import State
 from moverank.indexer.plugins.serving.workers import Task
 from moverank.indexer.search.deduplication import Deduplication, Duplicate
-from moverank.indexer.search_options import KeepOrder
+from moverank.indexer.search_options import KeepOrder, PairSearch
 
 router = APIRouter()
 
@@ -39,10 +39,11 @@ async def duplicates_page(state: ThisServer, request: Request) -> HTMLResponse:
 
             options, _ = pair_options(within, None, None, None, form.conditions or None, view.settings.ranking)
             far = has_far_words(options, view.settings.ranking)
-            clock, resumed = _Clock(task, resumed=not state.read_only), not state.read_only
+            clock = _Clock(task, resumed=not state.read_only)
+            search = PairSearch(within, progress=clock, resumed=not state.read_only)
             found: PageValues = state.finished.get(
                 (served.name, view.revision, view.settings, within, tuple(form.conditions)),
-                lambda: _shown(view.searcher.dedupe(within, options, KeepOrder(), clock, far=far, resumed=resumed)),
+                lambda: _shown(view.searcher.dedupe(search, options, KeepOrder(), far=far)),
             )
             return found | {"larger": [f"{factor * (within or _SMALLEST):g}" for factor in (2, 4, 8)]}
 
