@@ -2,7 +2,8 @@
 
 A class of the group `moverank.stores` has a `NAME`; `holds(place)` returns whether a place, a text, belongs to it;
 `open(place, wait=seconds)` opens the collection there, which has the methods of `Collection`; `places(place)` returns
-where its parts are, and `check_shared(place)` raises UsageError if several processes cannot open it at once.
+where its parts are, and `check_shared(place)` raises UsageError if several processes cannot open it at once. A
+collection that is served also has `searcher`, `nearest_words`, `changed`, and a tuple as `revision`, as shards have.
 """
 
 from pathlib import Path

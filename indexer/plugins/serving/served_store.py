@@ -20,6 +20,9 @@ from moverank.indexer.watching.watches import NO_WATCHES
 from moverank.rerank.runtime.deadline import stopping
 from moverank.rerank.words.embedding import Embedding
 
+_NEEDED = ("changed", "searcher", "nearest_words")
+"""What a served collection of another store has beside the methods of `Collection`; its `revision` is a tuple."""
+
 _CLOSING = 1.0  # seconds for changes that run or wait when the server ends: parts that hang hold no others up
 
 
@@ -44,7 +47,7 @@ class _State:
 
 
 class ServedStore(Served):
-    """The collection at `place`. Raises CollectionError."""
+    """The collection at `place`. Raises CollectionError, and UsageError if its store serves none."""
 
     _poll, _share = 1.0, 0
     _failures = (Exception,)  # a store may have errors of its own; the next check may succeed
@@ -52,8 +55,10 @@ class ServedStore(Served):
     def __init__(self, name: str, place: Path, limits: Limits) -> None:
         super().__init__(name, limits)
         self._until = inf
-        self._opened = other_store(place).open(place, wait=10.0)
+        kind = other_store(place)
+        self._opened = kind.open(place, wait=10.0)
         try:
+            _check_served(self._opened, place, kind.NAME)
             self._opened.prepare()
             self._states = _State(self._opened)
         except BaseException:
@@ -114,3 +119,10 @@ class ServedStore(Served):
         self._writer.shutdown(wait=True)
         super().close()
         self._opened.close()
+
+
+def _check_served(opened: Any, place: Path, store: str) -> None:
+    """Raise UsageError for a collection of a store that a server cannot follow."""
+    lacking = [name for name in _NEEDED if not hasattr(opened, name)]
+    if lacking:
+        raise UsageError(f"{place} cannot be served: collections of the store {store!r} lack {lacking[0]!r}")

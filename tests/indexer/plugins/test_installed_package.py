@@ -23,13 +23,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     installed = install(write_example(directory, "extras", "plugins"), directory / "installed")
     path = os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")])
 
-    def run(*arguments: object) -> str:
+    def run(*arguments: object, code: int = 0) -> str:
         command = [sys.executable, "-m", "moverank", *map(str, arguments)]
         done = subprocess.run(
             command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
         )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        assert done.returncode == code, done.stderr
+        return done.stdout if code == 0 else done.stderr
 
     return run
 
@@ -57,3 +57,12 @@ def test_its_store_and_its_scorer_are_searched(run: Run, collection: Path, tmp_p
     assert json.loads(run("info", "-i", link, "--json"))["documents"] == 4
     assert len(run("list", "-i", link).splitlines()) == 4
     assert json.loads(run("lonely", "0.001", "-i", link, "--json")) == {"keys": ["c", "unknown"]}
+
+
+def test_a_server_refuses_its_store_by_a_sentence(run: Run, collection: Path, tmp_path: Path) -> None:
+    pytest.importorskip("fastapi", reason="the extra `server` is not installed")
+    pytest.importorskip("uvicorn", reason="the extra `server` is not installed")
+    link = tmp_path / "latest.link"
+    link.write_text(f"{collection}\n")
+    said = run("serve", "-i", link, "--port", "0", code=2)
+    assert said == f"moverank: {link} cannot be served: collections of the store 'link' lack 'changed'\n"
