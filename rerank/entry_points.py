@@ -61,9 +61,13 @@ def named_points(what: str, name: str) -> tuple[EntryPoint, ...]:
     return tuple(point for point in entry_points(f"moverank.{what}s", tuple(sys.path)) if point.name == name)
 
 
-def names(what: str) -> tuple[str, ...]:
-    """Return the names of one kind, "command", that installed packages provide; none of them is loaded."""
-    return tuple(sorted({point.name for point in entry_points(f"moverank.{what}s", tuple(sys.path))}))
+def names(what: str, *, own: bool = True) -> tuple[str, ...]:
+    """Return the names of one kind, "command", that installed packages provide, without loading any.
+
+    `own`: also those that moverank itself declares.
+    """
+    points = entry_points(f"moverank.{what}s", tuple(sys.path))
+    return tuple(sorted({point.name for point in points if own or not point.is_own}))
 
 
 @cache

@@ -138,7 +138,7 @@ def _other_names() -> set[str]:
     """Return the names of the commands that are not the core's."""
     from moverank.rerank.entry_points import names
 
-    return {*names("command"), *names("operation")}
+    return {*names("command"), *names("operation", own=False)}
 
 
 @cache
@@ -173,7 +173,7 @@ def _other_app(name: str) -> Any:
 
             where = f"the command {name!r} of the package {point.package}"
             return unusable_app(name, f"{where} cannot be loaded: {type(error).__name__}: {error}")
-    if not named_points("operation", name):
+    if name not in _other_names():
         raise KeyError(name)
     from moverank.indexer.commands.operating import operation_app
 

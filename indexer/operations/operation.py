@@ -142,6 +142,8 @@ class Operation(Generic[Found]):
     """Its name in URLs."""
     ANSWER: ClassVar[type[Answer]]
     """The type of its answer."""
+    SERVED: ClassVar[bool] = True
+    """Whether servers answer it; not if it writes files, or works on all documents for hours."""
 
     def run(self, state: OperatedState, work: Work = UNLIMITED) -> Found:
         """Return the answer for a state of a collection."""

@@ -1,5 +1,6 @@
-"""All operations: this package's, and other packages', found by their entry points."""
+"""All operations: the core's, and those of plug-ins and other packages, found by their entry points."""
 
+from collections.abc import Iterator
 from dataclasses import is_dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ PLUG_INS = PlugIns[Operation[Any]](
 
 
 def own_operations() -> tuple[type[Operation[Any]], ...]:
-    """Return the operations of this package, but for `Search`, which servers have in forms of its own."""
+    """Return the operations of the core, but for `Search`, which servers have in forms of its own."""
     from moverank.indexer.operations.compare import Compare, CompareVersions
     from moverank.indexer.operations.explain import Explain, ExplainExclusion
     from moverank.indexer.operations.search import Rerank, Similar
@@ -22,8 +23,20 @@ def own_operations() -> tuple[type[Operation[Any]], ...]:
     return (Compare, CompareVersions, Similar, Rerank, Explain, ExplainExclusion)
 
 
+def operation_named(name: str) -> type[Operation[Any]]:
+    """Return the operation of that name, of this package or another one; PlugInError if there is none."""
+    return next((kind for kind in own_operations() if name == kind.NAME), None) or other_operation(name)
+
+
+def served_operations() -> Iterator[type[Operation[Any]]]:
+    """Yield the operations that servers answer; PlugInError for an unusable one of another package."""
+    for kind in (*own_operations(), *map(other_operation, PLUG_INS.names())):
+        if kind.SERVED:
+            yield kind
+
+
 def other_operation(name: str) -> type[Operation[Any]]:
-    """Return the operation of that name of another package; PlugInError if it is none."""
+    """Return the operation of that name of a plug-in or another package; PlugInError if it is none."""
     kind = PLUG_INS.of(name)
     made: Any = kind
     if not all(issubclass(one, of) and is_dataclass(one) for one, of in ((made, Operation), (made.ANSWER, Answer))):

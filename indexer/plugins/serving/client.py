@@ -77,8 +77,10 @@ class RemoteCollection(Operated):
         self._name = name or self._first()
 
     def run(self, operation: Operation[Found], *, progress: Progress = silent) -> Found:
-        """Return the server's answer to an operation, which reports no progress."""
+        """Return the server's answer to an operation, which reports no progress; UsageError if servers answer none."""
         _ = progress
+        if not operation.SERVED:
+            raise UsageError(f"a server does not answer `{operation.NAME}`: run it where the collection is")
         found = self._read(operation.ANSWER.from_dict, self._post(operation.NAME, _body(operation)))
         return cast("Found", found)
 

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Depends, Request
 
 from moverank.indexer.operations.operation import Operation, Work
-from moverank.indexer.operations.operation_registry import PLUG_INS, other_operation, own_operations
+from moverank.indexer.operations.operation_registry import served_operations
 from moverank.indexer.option import built, options_of
 from moverank.indexer.plugins.serving.answers import JsonObject, sends
 from moverank.indexer.plugins.serving.limits import Limits
@@ -24,7 +24,7 @@ from moverank.rerank.ranking import Ranking
 def operations_router() -> APIRouter:
     """Return a router with an endpoint for each operation."""
     router = APIRouter(prefix="/collections", tags=["collections"], dependencies=[Depends(known_parameters)])
-    for operation in (*own_operations(), *map(other_operation, PLUG_INS.names())):
+    for operation in served_operations():
         _add(router, operation)
     return router
 
