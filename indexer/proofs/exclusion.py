@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.proofs.verify import Proof, dual_values, lower_bounds, lower_costs
 from moverank.indexer.search_options import Progress
+from moverank.rerank import kernels
 from moverank.rerank.bags.bag import Bag
 from moverank.rerank.distance.ground_cost import exact_cost
 from moverank.rerank.distance.transport import solve_bags
@@ -58,10 +59,8 @@ def solved(p: Proof, document: int) -> tuple[NDArray[np.float64], _Moves]:
 
 def _transformed(costs: NDArray[np.float64], u: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return lower bounds (w,) of min_i (C_ij - u_i) for words with `costs` (w, h), as a verifier computes them."""
-    from moverank.rerank.kernels.duals import c_transform
-
     v = np.empty(len(costs))
-    parallel_for(lambda first, last: c_transform(first, last, costs, u, v), len(v), small=4096)
+    parallel_for(lambda first, last: kernels.c_transform(first, last, costs, u, v), len(v), small=4096)
     return np.nextafter(v, -np.inf)
 
 
@@ -100,8 +99,6 @@ class Exclusion:
 
     def _mean_potentials(self, rows: _Rows) -> NDArray[np.float64]:
         """Return near-optimal potentials (h,) of the mean bag of documents that are spread over `rows`."""
-        from moverank.rerank.kernels.sinkhorn import near_potentials
-
         p, mean = self._p, np.zeros(self._p.w)
         spread = rows[np.unique(np.linspace(0, len(rows) - 1, _SAMPLE).astype(np.int64))]
         for row in self._portion(spread, _SAMPLE).tolist():
@@ -109,7 +106,7 @@ class Exclusion:
             mean[bag.words] += bag.weights
         words = np.flatnonzero(mean)
         costs = exact_cost(p.vectors[p.query_words], p.vectors[words])
-        _, v = near_potentials(costs, p.query_weights, mean[words] / mean.sum(), _STEPS)
+        _, v = kernels.near_potentials(costs, p.query_weights, mean[words] / mean.sum(), _STEPS)
         potentials: NDArray[np.float64] = (costs - v).min(axis=1)
         return potentials
 

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.rerank import kernels
 from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.bags.weights import FactorBags
 from moverank.rerank.distance.cell_limit import reserved_cells
@@ -113,11 +114,9 @@ def query_cost(
 
 def nearest_costs(cost: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the minimum (v,) of each row of `cost` (v, h): the cost of each word to the nearest query word."""
-    from moverank.rerank.kernels.costs import row_minima
-
     nearest = np.empty(len(cost), np.float32)
     most = max(1, _CELLS // max(1, cost.shape[1]))
-    parallel_for(lambda first, last: row_minima(first, last, cost, nearest), len(cost), most=most)
+    parallel_for(lambda first, last: kernels.row_minima(first, last, cost, nearest), len(cost), most=most)
     return nearest
 
 
@@ -128,11 +127,9 @@ def _for_each(threshold: Threshold, count: int) -> NDArray[np.float64]:
 
 def inner_products(vectors: NDArray[np.float32], one: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the inner products (n,) of `vectors` (n, d) and `one` (d,); each depends on its own vector alone."""
-    from moverank.rerank.kernels import products
-
     out, packed = np.empty(len(vectors)), np.ascontiguousarray(vectors)
     most = max(1, _ENTRIES // max(1, len(one)))
-    parallel_for(lambda first, last: products.products_with_one(first, last, packed, one, out), len(vectors), most=most)
+    parallel_for(lambda first, last: kernels.products_with_one(first, last, packed, one, out), len(vectors), most=most)
     return out
 
 
@@ -143,21 +140,17 @@ def factor_bags(bags: Bags, factors: NDArray[np.float64]) -> FactorBags:
 
 def bag_means(bags: Bags | FactorBags, values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     """Return the mean (n,) of the `values` (v,) of each bag's words, weighted as in the bag."""
-    from moverank.rerank.kernels.costs import document_sides
-
     if isinstance(bags, FactorBags):
         return bag_means(bags.without, bags.factors * values) / bags.sums
     means = np.empty(len(bags))
     packed = (bags.starts, bags.words, bags.weights)
     most = bags.portion(_ENTRIES)
-    parallel_for(lambda first, last: document_sides(first, last, *packed, values, means), len(bags), most=most)
+    parallel_for(lambda first, last: kernels.document_sides(first, last, *packed, values, means), len(bags), most=most)
     return means
 
 
 def centroid_lengths(bags: Bags | FactorBags, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return the lengths (n,) of the centroids of `bags` over word `vectors` (v, d), summed in float64."""
-    from moverank.rerank.kernels.sums import weighted_sums
-
     if isinstance(bags, FactorBags):
         rows = np.arange(len(bags))
         blocks = (rows[start : start + _WEIGHTED] for start in range(0, len(rows), _WEIGHTED))
@@ -166,7 +159,7 @@ def centroid_lengths(bags: Bags | FactorBags, vectors: NDArray[np.float32]) -> N
 
     def fill(first: int, last: int) -> None:
         sums = np.empty((last - first, vectors.shape[1]))
-        weighted_sums(0, last - first, bags.starts[first : last + 1], *packed, sums)
+        kernels.weighted_sums(0, last - first, bags.starts[first : last + 1], *packed, sums)
         lengths[first:last] = np.linalg.norm(sums, axis=1)
 
     parallel_for(fill, len(bags), most=bags.portion(_ENTRIES // max(1, vectors.shape[1])))
@@ -185,12 +178,10 @@ def query_side(bags: Bags, cost: NDArray[np.float32], query: Bag, rows: NDArray[
 
     `cost` (v, h) is the cost floor of the vocabulary of `bags`.
     """
-    from moverank.rerank.kernels.costs import query_sides
-
     bound = np.empty(len(rows))
     packed = (bags.starts, bags.words, rows)
     inputs, most = (cost, query.weights), bags.portion(_CELLS // len(query), rows)
-    parallel_for(lambda first, last: query_sides(first, last, *packed, *inputs, bound), len(rows), most=most)
+    parallel_for(lambda first, last: kernels.query_sides(first, last, *packed, *inputs, bound), len(rows), most=most)
     bound *= SUM_MARGIN
     return bound
 
@@ -202,8 +193,6 @@ def quantised_dual(
 
     The second direction is skipped where the first exceeds `threshold`.
     """
-    from moverank.rerank.kernels.duals import quantised_duals
-
     if isinstance(bags, FactorBags):
         bags, rows = bags.take(rows), np.arange(len(rows))
     bound = np.empty(len(rows))
@@ -212,7 +201,7 @@ def quantised_dual(
     thresholds = _for_each(threshold, len(rows))
     most = bags.portion(_CELLS // len(query), rows)
     parallel_for(
-        lambda first, last: quantised_duals(first, last, *packed, *costs, query.weights, thresholds, bound),
+        lambda first, last: kernels.quantised_duals(first, last, *packed, *costs, query.weights, thresholds, bound),
         len(rows),
         most=most,
     )
@@ -228,11 +217,11 @@ def one_pass_dual(problem: Problem, rows: NDArray[np.int64], threshold: Threshol
     RWMD. Removing the mass that both bags have on a word does not change the distance, because the ground cost is a
     metric.
     """
-    from moverank.rerank.kernels.duals import one_pass_duals
-
     bound, arrays, thresholds = np.empty(len(rows)), problem.arrays(rows), _for_each(threshold, len(rows))
     most = problem.bags.portion(_CELLS // len(problem.query), rows)
-    parallel_for(lambda first, last: one_pass_duals(first, last, *arrays, thresholds, bound), len(rows), most=most)
+    parallel_for(
+        lambda first, last: kernels.one_pass_duals(first, last, *arrays, thresholds, bound), len(rows), most=most
+    )
     bound *= DUAL_MARGIN
     return bound
 
@@ -247,15 +236,13 @@ def sinkhorn(
     remain are skipped, and the upper bound is infinite. `fine` bounds take several times as long. Raises TooLarge if
     a document and the query have more words than `limit_cells` allows.
     """
-    from moverank.rerank.kernels.sinkhorn import sinkhorn_bounds
-
     lower, upper, arrays = np.empty(len(rows)), np.empty(len(rows)), problem.arrays(rows)
     choices = (*(_FINE_STAGES if fine else _STAGES), _for_each(threshold, len(rows)), problem.slack)
     lengths, h = problem.bags.starts[rows + 1] - problem.bags.starts[rows], len(problem.query)
 
     def work(first: int, last: int) -> None:
         with reserved_cells(int(lengths[first:last].max(initial=0)), h):
-            sinkhorn_bounds(first, last, *arrays, *choices, lower, upper)
+            kernels.sinkhorn_bounds(first, last, *arrays, *choices, lower, upper)
 
     parallel_for(work, len(rows), small=4, most=problem.bags.portion(_SCALED_CELLS // h, rows))
     margin = ABSOLUTE_MARGIN * problem.largest

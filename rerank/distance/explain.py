@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.rerank import kernels
 from moverank.rerank.answer import OPTIONAL, Answer, Key, Number, Numbers
 from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.distance.bounds import every_bound
@@ -64,15 +65,13 @@ def explain_distance(
     and (m, d) and `words` (n,) and (m,) belong to the entries of the two bags, in their order. A share is
     mass x cost / distance; if the distance is 0, every share is 0.
     """
-    from moverank.rerank.kernels.costs import exact_arcs
-
     plan, rest = solve_bags(source, target, *vectors)
     flows = [
         Flow(words[0][i], words[1][j], mass, 0.0, 0.0)
         for i, j, mass in zip(*(part.tolist() for part in rest.common), strict=True)
     ]
     arcs = np.nonzero(plan.mass > 0)
-    costs = exact_arcs(vectors[0][rest.sources], vectors[1][rest.targets], *arcs)
+    costs = kernels.exact_arcs(vectors[0][rest.sources], vectors[1][rest.targets], *arcs)
     for i, j, mass, cost in zip(*(values.tolist() for values in (*arcs, plan.mass[arcs], costs)), strict=True):
         share = mass * cost / plan.distance if plan.distance > 0 else 0.0
         flows.append(Flow(words[0][rest.sources[i]], words[1][rest.targets[j]], mass, cost, share))

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.rerank import kernels
 from moverank.rerank.errors import TooLarge
 from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.runtime.thread_pool import parallel_for, single_threaded, single_threaded_blas
@@ -26,12 +27,13 @@ def exact_cost(sources: NDArray[np.float32], targets: NDArray[np.float32]) -> ND
 
     Computed from differences, not from products, so that equal vectors have a distance of exactly 0.
     """
-    from moverank.rerank.kernels.costs import exact_distances
-
     cost = np.empty((len(sources), len(targets)))
     most = portion(targets)
     parallel_for(
-        lambda first, last: exact_distances(first, last, sources, targets, cost), len(sources), small=256, most=most
+        lambda first, last: kernels.exact_distances(first, last, sources, targets, cost),
+        len(sources),
+        small=256,
+        most=most,
     )
     return cost
 
@@ -57,12 +59,10 @@ def _lower_to_minima(
     by_target: NDArray[np.float64],
 ) -> None:
     """Lower `by_source` (n,) and `by_target` (m,) to the minima of the exact costs of these sources and targets."""
-    from moverank.rerank.kernels.costs import exact_arcs
-
     floor, slack = bounded_cost(sources, targets)
     above_source, above_target = (_ceiling(floor.min(axis=axis), slack) for axis in (1, 0))
     rows, columns = np.nonzero((floor <= above_source[:, None]) | (floor <= above_target))
-    exact = exact_arcs(sources, targets, rows, columns)
+    exact = kernels.exact_arcs(sources, targets, rows, columns)
     np.minimum.at(by_source, rows, exact)
     np.minimum.at(by_target, columns, exact)
 
@@ -112,8 +112,6 @@ def cost_floor(
     roots. So every lower bound that is computed from the result bounds the exact distance, for vector components up to
     `embedding.LONGEST`. `norms` (v,) and `query_norms` (h,) are the lengths of the vectors, if already computed.
     """
-    from moverank.rerank.kernels.costs import distances_from_products
-
     floor = np.empty((len(vectors), len(query_vectors)), np.float32)
     lengths = vector_norms(vectors) if norms is None else norms
     query_lengths = vector_norms(query_vectors) if query_norms is None else query_norms
@@ -122,7 +120,7 @@ def cost_floor(
 
     def work(first: int, last: int) -> None:
         _fill_products(sources[first:last], targets, floor[first:last])
-        distances_from_products(first, last, floor, lengths, query_lengths, *margins)
+        kernels.distances_from_products(first, last, floor, lengths, query_lengths, *margins)
 
     with single_threaded_blas():
         parallel_for(work, len(vectors), most=portion(query_vectors))
@@ -139,13 +137,11 @@ def _fill_products(sources: NDArray[np.float32], targets: NDArray[np.float32], o
 
     For many of both, numpy's BLAS is called: scipy's, which the kernel would call, takes longer to import.
     """
-    from moverank.rerank.kernels.products import FEW, products
-
-    if len(targets) <= FEW:
-        products(sources, targets, out)
-    elif len(sources) <= FEW:
+    if len(targets) <= kernels.FEW:
+        kernels.row_products(sources, targets, out)
+    elif len(sources) <= kernels.FEW:
         turned = np.empty((len(targets), len(sources)), np.float32)
-        products(targets, sources, turned)
+        kernels.row_products(targets, sources, turned)
         out[:] = turned.T
     else:
         np.matmul(sources, targets.T, out=out)
@@ -241,8 +237,6 @@ def near_arcs(
     `sources` (n, d) and `targets` (m, d) are word vectors. The costs of the others are never computed exactly. Raises
     TooLarge for more than `most_arcs`.
     """
-    from moverank.rerank.kernels.costs import exact_arcs
-
     found = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
     ceiling = np.float32(min(most, float(np.finfo(np.float32).max)))
     size = max(1, min(portion(targets), _BLOCK_BYTES // (4 * max(1, len(targets)))))
@@ -254,7 +248,7 @@ def near_arcs(
         if most_arcs < 0:
             raise TooLarge("too many pairs of words are near enough: choose a smaller limit of costs, or shorter texts")
         rows, columns = np.nonzero(possible)
-        cost = exact_arcs(some, targets, rows, columns)
+        cost = kernels.exact_arcs(some, targets, rows, columns)
         near = cost <= most
         found.append((rows[near] + start, columns[near], cost[near]))
     rows, columns, cost = (np.concatenate(values) for values in zip(*found, strict=True))

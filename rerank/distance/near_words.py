@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.rerank import kernels
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance.bounds import ABSOLUTE_MARGIN, SUM_MARGIN, bag_means
 from moverank.rerank.distance.ground_cost import UNIT_ROUNDOFF, cost_floor, product_margins, vector_norms
@@ -119,8 +120,6 @@ class NearWordsOf:
 
         Words that are neither `wanted` (m,) (None: all are) nor kept may have a radius of 0, and are near no word.
         """
-        from moverank.rerank.kernels.counts import transposed
-
         if len(self._place) > _KEPT:
             self._forget()
         asked = range(len(texts)) if wanted is None else wanted.tolist()
@@ -135,7 +134,7 @@ class NearWordsOf:
         least[known] = radius[places[known]]
         lists = words[places[known]].ravel(), costs[places[known]].ravel().astype(np.float64)
         starts = self._most * np.concatenate([[0], np.cumsum(known)])
-        starts, near, floors = transposed(starts, *lists, len(self._vectors))
+        starts, near, floors = kernels.transposed(starts, *lists, len(self._vectors))
         return NearWords(starts, near, floors.astype(np.float32), least)
 
     def nearest(self, vectors: NDArray[np.float32], *, own: bool = False) -> Lists:
@@ -143,8 +142,6 @@ class NearWordsOf:
 
         If `own`, the first words have these vectors: each is its own nearest, at cost 0.
         """
-        from moverank.rerank.kernels.nearest_words import keep_nearest_of_rows
-
         v, points = len(vectors), self._projected(vectors)
         norms = vector_norms(points)
         words, costs = np.zeros((v, self._most), np.int32), np.full((v, self._most), np.inf, np.float32)
@@ -157,7 +154,9 @@ class NearWordsOf:
             if own:
                 np.fill_diagonal(floor[:, start:], np.inf)
             lists = floor, start, 0, words, costs
-            parallel_for(partial(_call, keep_nearest_of_rows, lists), len(floor), most=1 + _PORTION // floor.shape[1])
+            parallel_for(
+                partial(_call, kernels.keep_nearest_of_rows, lists), len(floor), most=1 + _PORTION // floor.shape[1]
+            )
         # Components are rounded to float32: that moves a point by at most its length times the unit roundoff.
         moved = 2 * UNIT_ROUNDOFF * (norms.astype(np.float64) + self._norms.max(initial=0))
         return words, self._floors(vectors, words), np.maximum(SUM_MARGIN * costs[:, -1] - moved, 0)
@@ -203,12 +202,10 @@ class PairBounds:
     """
 
     def __init__(self, bags: Bags, near: NearWords, others: Bags | None = None) -> None:
-        from moverank.rerank.kernels.counts import transposed
-
         rows, self._later = (bags, True) if others is None else (others, False)
         self._rows, self._near = (rows.starts, rows.words, rows.weights), (near.starts, near.words, near.costs)
         self._radius = near.radius
-        self._postings = transposed(bags.starts, bags.words, bags.weights, len(near.radius))
+        self._postings = kernels.transposed(bags.starts, bags.words, bags.weights, len(near.radius))
         self._far = SUM_MARGIN * bag_means(bags, near.radius) - ABSOLUTE_MARGIN * near.radius.max(initial=0.0)
 
     def of_rows(self, first: int, last: int, limit: float) -> NDArray[np.float64]:
@@ -217,9 +214,7 @@ class PairBounds:
         Without others, only bounds of later bags are set, and the second side of RWMD is skipped where the first
         exceeds `limit`. With others, the bounds are the side of `bags`.
         """
-        from moverank.rerank.kernels.nearest_words import pair_bounds
-
         lower = np.empty((last - first, len(self._far)))
         given = self._rows, self._near, self._radius, self._postings, self._far, self._later
-        pair_bounds(first, last, *given, limit, lower)
+        kernels.pair_bounds(first, last, *given, limit, lower)
         return lower

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.rerank import kernels
 from moverank.rerank.distance.ground_cost import UNIT_ROUNDOFF, cost_floor, portion, product_margins, vector_norms
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.runtime.thread_pool import load_kernels_blas, parallel_for, single_threaded_blas
@@ -50,9 +51,6 @@ class QuantisedCost:
 
         `floor` (v, h) float32, if given and not empty, is filled with the costs before quantisation.
         """
-        from moverank.rerank.kernels.costs import quantised_costs
-        from moverank.rerank.kernels.products import FEW
-
         v, h = len(vectors), len(query.bag)
         width = -(-h // _LANES) * _LANES
         rows = v if v * width <= max_bytes else 0
@@ -65,11 +63,11 @@ class QuantisedCost:
         float32_cost = np.empty((0, h), np.float32) if floor is None else floor
         outputs = (query_index, _FAR, inverse, base, above, base_column, float32_cost)
         margins, size = product_margins(vectors.shape[1]), max(1, _CACHED // h)
-        if h > FEW:
+        if h > kernels.FEW:
             load_kernels_blas()
         with single_threaded_blas():
             parallel_for(
-                lambda first, last: quantised_costs(first, last, size, *inputs, *margins, *outputs),
+                lambda first, last: kernels.quantised_costs(first, last, size, *inputs, *margins, *outputs),
                 v,
                 most=portion(query.vectors),
             )

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.rerank import kernels
 from moverank.rerank.bags.bag import Bag, ResidualMass
 from moverank.rerank.distance.cell_limit import reserved_cells
 from moverank.rerank.distance.ground_cost import bounded_cost, exact_cost
@@ -74,14 +75,12 @@ def solve_vectors(
     `exact_cost`. In a large problem most exact costs are never computed: the cost floor proves that their arcs are not
     needed for the optimum. Raises OutOfTime in a long problem when the time is used up.
     """
-    from moverank.rerank.kernels.costs import exact_arcs
-
     if len(sources) * len(targets) >= _LARGE_PROBLEM:
         floor, slack = bounded_cost(sources, targets)
         highest = float(floor.max()) ** 2
         if highest >= _MIN_CONTRAST * slack:  # else the floor is too far below the costs to distinguish them
             unit = float(np.sqrt(highest + slack))
-            cost, exact = floor.astype(np.float64), partial(exact_arcs, sources, targets)
+            cost, exact = floor.astype(np.float64), partial(kernels.exact_arcs, sources, targets)
             del floor  # large matrices are freed as soon as they can be
             cost /= unit
             return _Problem(source_weights, target_weights, cost, unit, exact).plan()
@@ -139,13 +138,10 @@ class _Problem:
 
         The potentials of the smaller problem prove the optimum of the whole once no arc has a negative reduced cost.
         """
-        from moverank.rerank.kernels.arcs import promising_arcs
-        from moverank.rerank.kernels.sinkhorn import near_potentials
-
         self._check_time()
-        u, v = near_potentials(self.cost, self.row_sums, self.column_sums, _SINKHORN_STEPS)
+        u, v = kernels.near_potentials(self.cost, self.row_sums, self.column_sums, _SINKHORN_STEPS)
         self._check_time()
-        arcs = promising_arcs(self.cost, u, v, self.row_sums, self.column_sums, _ARCS_PER_WORD)
+        arcs = kernels.promising_arcs(self.cost, u, v, self.row_sums, self.column_sums, _ARCS_PER_WORD)
         self._compute_exact(arcs)
         for _ in range(_MAX_ROUNDS):
             solution = self.solve(arcs)
@@ -192,12 +188,10 @@ class _Problem:
 
     def _missing(self, solution: _Solution) -> Arcs:
         """Return the arcs of negative reduced cost: selected by their cost floors, then by their exact costs."""
-        from moverank.rerank.kernels.arcs import missing_arcs
-
-        missing: Arcs = missing_arcs(self.cost, solution.u, solution.v, _FEASIBILITY_TOLERANCE)
+        missing: Arcs = kernels.missing_arcs(self.cost, solution.u, solution.v, _FEASIBILITY_TOLERANCE)
         if self.exact is not None and len(missing[0]):
             self._compute_exact(missing)
-            missing = missing_arcs(self.cost, solution.u, solution.v, _FEASIBILITY_TOLERANCE)
+            missing = kernels.missing_arcs(self.cost, solution.u, solution.v, _FEASIBILITY_TOLERANCE)
         return missing
 
     def _gap(self, distance: float, u: NDArray[np.float64], v: NDArray[np.float64]) -> float:

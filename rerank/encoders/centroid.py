@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.rerank import kernels
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import Frequencies, document_frequencies, with_factors
 from moverank.rerank.encoders.encoder import Documents, EncoderState, Metric, part
@@ -24,12 +25,10 @@ def centroids(bags: Bags, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
     Their distance is WCD, a lower bound of WMD. Sums are taken in float64 and rounded once.
     """
-    from moverank.rerank.kernels.sums import weighted_sums  # numba: 0.2 s
-
     means = np.empty((len(bags), vectors.shape[1]), np.float32)
 
     def fill(first: int, last: int) -> None:
-        weighted_sums(first, last, bags.starts, bags.words, bags.weights, vectors, means)
+        kernels.weighted_sums(first, last, bags.starts, bags.words, bags.weights, vectors, means)
 
     parallel_for(fill, len(bags), most=bags.portion(_PORTION // max(1, vectors.shape[1])))
     return means

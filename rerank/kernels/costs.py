@@ -14,7 +14,7 @@ from numba import types
 from numba.extending import intrinsic, overload
 
 from moverank.rerank.kernels.compiled import MINIMA, SUMS, compiled
-from moverank.rerank.kernels.products import products
+from moverank.rerank.kernels.products import row_products
 
 
 def smaller(a: Any, b: Any) -> Any:
@@ -125,7 +125,7 @@ def quantised_costs(  # type: ignore[no-untyped-def]
     for start in range(first, last, size):
         stop = min(start + size, last)
         costs = floor[start:stop] if len(floor) > 0 else buffer[: stop - start]
-        products(vectors[start:stop], query, costs)
+        row_products(vectors[start:stop], query, costs)
         distances_from_products(0, len(costs), costs, norms[start:stop], query_norms, error, shrink)
         for i in range(len(costs)):
             if query_index[start + i] >= 0:

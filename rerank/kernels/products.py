@@ -32,7 +32,7 @@ FEW = 24
 
 
 @compiled(fastmath=SUMS)
-def products(vectors, query, out):  # type: ignore[no-untyped-def]
+def row_products(vectors, query, out):  # type: ignore[no-untyped-def]
     """Fill `out` (n, h) with the inner products of `vectors` (n, d) and `query` (h, d), all float32.
 
     Four columns at a time share each load of a vector.

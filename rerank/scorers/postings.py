@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.rerank import kernels
 from moverank.rerank.scorers.scorer import Statistics, TermCounts, check_segment, check_terms
 from moverank.rerank.words.term_rules import WordTerms
 
@@ -36,13 +37,13 @@ class Postings:
 
         The terms `new` of each counted word take its place, and the counts of words with the same term are added up.
         """
-        from moverank.rerank.kernels.counts import replaced, transposed
-
         rows = counts.starts, counts.terms, counts.counts
         if new is not None:
             one_each = np.all(new.lengths == 1)
-            rows = (rows[0], new.terms[rows[1]], rows[2]) if one_each else replaced(*rows, new.starts, new.terms)
-        starts, documents, values = transposed(*rows, terms)
+            rows = (
+                (rows[0], new.terms[rows[1]], rows[2]) if one_each else kernels.replaced(*rows, new.starts, new.terms)
+            )
+        starts, documents, values = kernels.transposed(*rows, terms)
         return cls(starts, documents, values, len(counts))
 
     @cached_property
@@ -63,9 +64,7 @@ class Postings:
 
     def by_document(self) -> TermCounts:
         """Return the counts by document, without word vectors."""
-        from moverank.rerank.kernels.counts import transposed
-
-        return TermCounts(*transposed(self.starts, self.documents, self.values, self.size))
+        return TermCounts(*kernels.transposed(self.starts, self.documents, self.values, self.size))
 
     def with_values(self, values: NDArray[np.float64]) -> "Postings":
         """Return the same postings with other values (nnz,)."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.rerank import kernels
 from moverank.rerank.words.phrases import JOINT
 from moverank.rerank.words.tokenizer import Tokenizer
 from moverank.rerank.words.vocabulary import encoded, separated
@@ -138,8 +139,6 @@ class ManyWords:
 
     def _find(self, texts: Sequence[bytes], kinds: NDArray[np.uint8]) -> NumberedTexts:
         """Return all words of texts; the table grows until there is room for the new ones."""
-        from moverank.rerank.kernels.counts import count_words
-
         text = np.frombuffer(b"".join(texts), np.uint8)
         ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), dtype=np.int64)
         # Between two words of a text is a byte at least.
@@ -148,7 +147,7 @@ class ManyWords:
         done = 0
         while done < len(texts):
             table, out = (self._words, self._ends, self._hashes, self._places, self._slots), (numbers, counts, lengths)
-            done = count_words(text, ends, done, kinds, self._seed, table, self._sizes, self._base, *out)
+            done = kernels.count_words(text, ends, done, kinds, self._seed, table, self._sizes, self._base, *out)
             if done < len(texts):
                 self._grow()
         total = int(lengths.sum())
@@ -157,14 +156,12 @@ class ManyWords:
 
     def _grow(self) -> None:
         """Double the room for words."""
-        from moverank.rerank.kernels.counts import fill_slots
-
         count, size = self._sizes.tolist()
         self._words = _doubled(self._words, size)
         self._ends, self._hashes = _doubled(self._ends, count), _doubled(self._hashes, count)
         self._places = _doubled(self._places, count)
         self._slots = np.full(2 * len(self._slots), -1, np.int32)
-        fill_slots(self._hashes, count, self._slots)
+        kernels.fill_slots(self._hashes, count, self._slots)
 
 
 def _kinds() -> NDArray[np.uint8]:

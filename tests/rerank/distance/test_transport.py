@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from moverank.rerank import kernels
 from moverank.rerank.bags.bag import Bag
 from moverank.rerank.distance import network_simplex as pot
 from moverank.rerank.distance import transport
@@ -22,7 +23,6 @@ from moverank.rerank.distance.ground_cost import exact_cost
 from moverank.rerank.distance.network_simplex import Arcs, Vertex, network_simplex
 from moverank.rerank.distance.transport import Plan, solve, solve_vectors
 from moverank.rerank.errors import OutOfTime, TransportError
-from moverank.rerank.kernels import costs
 from moverank.rerank.kernels.arcs import missing_arcs, promising_arcs
 from moverank.rerank.kernels.costs import exact_arcs
 from moverank.rerank.runtime.deadline import stopping
@@ -268,7 +268,7 @@ def test_most_exact_costs_of_a_large_problem_are_never_computed(
         return exact_arcs(*args)
 
     monkeypatch.setattr(transport, "exact_cost", counted_whole)
-    monkeypatch.setattr(costs, "exact_arcs", counted_arcs)
+    monkeypatch.setattr(kernels, "exact_arcs", counted_arcs)
     rng = np.random.default_rng(12)
     vectors = rng.normal(size=(150, 20)).astype(np.float32)
     if kind == "unit":  # as from sentence encoders: float32 products of many terms are less accurate
