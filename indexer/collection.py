@@ -24,8 +24,8 @@ from moverank.indexer.indexing.collection_vectors import (
 from moverank.indexer.limit_or_share import limit_or_share, part_of
 from moverank.indexer.operations.operation import Found, Operation, Work
 from moverank.indexer.operations.read_state import ReadState
-from moverank.indexer.queries import QueryText, StoredKey, explained_query
-from moverank.indexer.ranking_spec import RankingSpec, distance_of
+from moverank.indexer.queries import QueryText, StoredKey
+from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.scope import Scope
 from moverank.indexer.search_options import Progress, SearchOptions, Where, silent
 from moverank.indexer.settings import Settings, check_first_stage
@@ -621,41 +621,6 @@ class Collection(Face, StoredDocuments):
         In the place of a language, "ngrams=4" stands for sequences of four letters.
         """
         return self._states.run(lambda state: state.searcher.document_frequencies(set(texts("languages", languages))))
-
-    def prove(
-        self,
-        path: str | Path,
-        query: QueryText | None = None,
-        options: SearchOptions | None = None,
-        *,
-        similar: str | None = None,
-        vector: Iterable[float] | None = None,
-        progress: Progress = silent,
-        **fields: Any,
-    ) -> "Ranking":
-        """Search as `search` does, or as `similar`, and write a proof of the result to a file, which `verify` verifies.
-
-        `similar`: instead of a `query`, the key of a stored document. The ranking must be `wmd` or `pwmd` alone, and
-        the search cover the whole collection; see the manual's page `proofs`. `progress` is called as documents are
-        excluded. The file is replaced atomically. Raises UsageError for other searches, UnknownKey, and IndexerError
-        if the file cannot be written.
-        """
-        from moverank.indexer.proofs.prover import prove
-
-        chosen = SearchOptions.of(options, fields)
-        request = explained_query(query, similar, vector, self.settings.encoder)
-        return self._states.run(lambda state: prove(state, request, chosen, Path(path), progress))
-
-    def digest(self, rank: str | None = None, gamma: float | None = None) -> str:
-        """Return the digest of all documents' keys, bags and vectors, by a ranking, that proofs of it have.
-
-        `rank`: "wmd" or "pwmd" with options, by default with the collection's gamma and weights. Reads all documents.
-        """
-        from moverank.indexer.proofs.prover import collection_digest
-
-        rank, gamma = distance_of(rank, gamma, self.settings.ranking)
-        options = SearchOptions(rank=rank, gamma=gamma)
-        return self._states.run(lambda state: collection_digest(state, options))
 
     def neighbours(self, k: int = 10, *, gamma: float | None = None, progress: Progress = silent) -> "Neighbours":
         """Find the exact `k` nearest neighbours of every document that has a bag, by one search for each.
