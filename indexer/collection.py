@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from moverank.indexer.arguments import LARGEST, items, switch, texts, whole_number
-from moverank.indexer.contents.contents import Contents
-from moverank.indexer.contents.summary import StoredDocuments
 from moverank.indexer.documents import Changes, Document, Event, Rejection, Watch
 from moverank.indexer.errors import CollectionError, UnknownKey, UsageError
 from moverank.indexer.face import Face, pair_options
@@ -29,14 +27,15 @@ from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.scope import Scope
 from moverank.indexer.search_options import Progress, SearchOptions, Where, silent
 from moverank.indexer.settings import Settings, check_first_stage
+from moverank.indexer.state.contents import Contents
 from moverank.indexer.state.follower import Follower
 from moverank.indexer.state.open_state import OpenState
+from moverank.indexer.state.summary import StoredDocuments
 from moverank.indexer.store import Reader, Store, StoredSource, Writer, exists, locked_for_writing, repeated
 from moverank.rerank.words.languages import AUTO_LANGUAGE
 from moverank.rerank.words.tokenizer import StopWords
 
 if TYPE_CHECKING:  # only the methods that need these import them: every command opens a collection
-    from moverank.indexer.contents.counted_documents import CountedDocuments
     from moverank.indexer.indexing.removal import DocumentsToRemove
     from moverank.indexer.indexing.uncompared import Uncompared
     from moverank.indexer.queries import Scores
@@ -45,6 +44,7 @@ if TYPE_CHECKING:  # only the methods that need these import them: every command
     from moverank.indexer.search.document_frequencies import DocumentFrequencies
     from moverank.indexer.search.pairs import Neighbours
     from moverank.indexer.snapshot.faiss_index import IndexInUse
+    from moverank.indexer.state.counted_documents import CountedDocuments
     from moverank.indexer.watching.matching import WatchMatcher, WatchPool
     from moverank.indexer.word_factors import CorpusVocabulary
     from moverank.rerank.ranking import Ranking
@@ -632,7 +632,7 @@ class Collection(Face, StoredDocuments):
 
     def counted_documents(self, fields: Iterable[str] = ()) -> "list[CountedDocuments]":
         """Return all documents that have a word, counted, with the numbers in some fields; a list as shards have it."""
-        from moverank.indexer.contents.counted_documents import CountedDocuments
+        from moverank.indexer.state.counted_documents import CountedDocuments
 
         with self._store.reading() as reader:
             return [CountedDocuments.of(reader, fields)]
@@ -663,8 +663,8 @@ class Collection(Face, StoredDocuments):
 
     def info(self) -> dict[str, Any]:
         """Return sizes, revision and settings by name."""
-        from moverank.indexer.contents.summary import summary
         from moverank.indexer.indexing.coverage import coverage
+        from moverank.indexer.state.summary import summary
 
         with self._store.reading() as reader:
             settings, embedding = self._state(reader)

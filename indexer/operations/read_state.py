@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from moverank.indexer.contents.contents import Contents
 from moverank.indexer.search_options import Where
+from moverank.indexer.state.contents import Contents
 from moverank.indexer.state.open_state import OpenState
 
 
