@@ -21,7 +21,6 @@ from moverank.indexer.indexing.collection_vectors import (
 )
 from moverank.indexer.limit_or_share import limit_or_share, part_of
 from moverank.indexer.operations.operation import Found, Operation, Work
-from moverank.indexer.operations.read_state import ReadState
 from moverank.indexer.queries import QueryText, StoredKey
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.scope import Scope
@@ -75,7 +74,7 @@ class Collection(Face, StoredDocuments):
         self._watch_pool: WatchPool | None = None
         self._moving = False  # documents from another shard, which are not new
         self._store, self._embedding = store, embedding
-        self._states = Follower(ReadState, store, path, lambda: self._embedding, self._opened)
+        self._states = Follower(OpenState, store, path, lambda: self._embedding, self._opened)
         self._run = self._states.run
 
     @staticmethod

@@ -9,12 +9,12 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, ClassVar
 
 from moverank.indexer.operations.operation import UNLIMITED, OperatedState, Operation, Work
-from moverank.indexer.operations.read_state import ReadState
 from moverank.indexer.option import Option
 from moverank.indexer.plugins.proofs.prover import Digest, Prove, in_one_place
 from moverank.indexer.plugins.proofs.verify import ProofRejected, verify
 from moverank.indexer.ranking_spec import distance_of
 from moverank.indexer.search_options import SearchOptions
+from moverank.indexer.state.open_state import OpenState
 from moverank.rerank.answer import Answer
 from moverank.rerank.errors import NoKnownWords, TransportError
 
@@ -49,7 +49,7 @@ class CheckSearches(Operation[CheckedSearches]):
         return CheckedSearches(tuple(problems))
 
 
-def _problems(state: ReadState) -> Iterator[str | None]:
+def _problems(state: OpenState) -> Iterator[str | None]:
     """Yield why the search for each document is not proven, or None if it is, in a random order, always the same."""
     rank, gamma = distance_of(None, None, state.settings.ranking)
     options = SearchOptions(k=_K, rank=rank, gamma=gamma, exact=True)

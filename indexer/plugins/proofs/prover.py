@@ -17,7 +17,6 @@ from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.files.atomic_write import check_writable, named_file
 from moverank.indexer.operations.explain import QueryOrKey
 from moverank.indexer.operations.operation import UNLIMITED, OperatedState, Operation, Work
-from moverank.indexer.operations.read_state import ReadState
 from moverank.indexer.option import Option
 from moverank.indexer.plugins.proofs.exclusion import Exclusion, document_bag, solved
 from moverank.indexer.plugins.proofs.verify import ARRAYS, MAGIC, MEMBERS, Proof, lower_bounds, upper_bound
@@ -25,6 +24,7 @@ from moverank.indexer.ranking_spec import TRANSPORT, RankingSpec, distance_of
 from moverank.indexer.search.query import Outcome, Query
 from moverank.indexer.search.view import View
 from moverank.indexer.search_options import Gamma, Progress, Rank, SearchOptions
+from moverank.indexer.state.open_state import OpenState
 from moverank.indexer.store import Reader
 from moverank.rerank.answer import Answer
 from moverank.rerank.distance.ground_cost import vector_norms
@@ -95,9 +95,9 @@ class Digest(Operation[Digested]):
         return Digested(documents.collection_digest())
 
 
-def in_one_place(state: OperatedState, option: str) -> ReadState:
+def in_one_place(state: OperatedState, option: str) -> OpenState:
     """Return the state of a collection in one place; UsageError for one in shards, which has no `option`."""
-    if isinstance(state, ReadState):
+    if isinstance(state, OpenState):
         return state
     raise UsageError(f"{option} is of a collection in one place: a collection in shards has none")
 
