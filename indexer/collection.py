@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from moverank.indexer.arguments import LARGEST, items, switch, texts, whole_number
-from moverank.indexer.contents.contents import Contents
-from moverank.indexer.contents.summary import StoredDocuments
 from moverank.indexer.documents import Changes, Document, Event, Rejection, Watch
 from moverank.indexer.errors import CollectionError, UnknownKey, UsageError
 from moverank.indexer.face import Face, pair_options
@@ -23,20 +21,20 @@ from moverank.indexer.indexing.collection_vectors import (
 )
 from moverank.indexer.limit_or_share import limit_or_share, part_of
 from moverank.indexer.operations.operation import Found, Operation, Work
-from moverank.indexer.operations.read_state import ReadState
-from moverank.indexer.queries import QueryText, StoredKey, explained_query
-from moverank.indexer.ranking_spec import RankingSpec, distance_of
+from moverank.indexer.queries import QueryText, StoredKey
+from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.scope import Scope
 from moverank.indexer.search_options import Progress, SearchOptions, Where, silent
 from moverank.indexer.settings import Settings, check_first_stage
+from moverank.indexer.state.contents import Contents
 from moverank.indexer.state.follower import Follower
 from moverank.indexer.state.open_state import OpenState
+from moverank.indexer.state.summary import StoredDocuments
 from moverank.indexer.store import Reader, Store, StoredSource, Writer, exists, locked_for_writing, repeated
 from moverank.rerank.words.languages import AUTO_LANGUAGE
 from moverank.rerank.words.tokenizer import StopWords
 
 if TYPE_CHECKING:  # only the methods that need these import them: every command opens a collection
-    from moverank.indexer.contents.counted_documents import CountedDocuments
     from moverank.indexer.indexing.removal import DocumentsToRemove
     from moverank.indexer.indexing.uncompared import Uncompared
     from moverank.indexer.queries import Scores
@@ -45,6 +43,7 @@ if TYPE_CHECKING:  # only the methods that need these import them: every command
     from moverank.indexer.search.document_frequencies import DocumentFrequencies
     from moverank.indexer.search.pairs import Neighbours
     from moverank.indexer.snapshot.faiss_index import IndexInUse
+    from moverank.indexer.state.counted_documents import CountedDocuments
     from moverank.indexer.watching.matching import WatchMatcher, WatchPool
     from moverank.indexer.word_factors import CorpusVocabulary
     from moverank.rerank.ranking import Ranking
@@ -75,7 +74,7 @@ class Collection(Face, StoredDocuments):
         self._watch_pool: WatchPool | None = None
         self._moving = False  # documents from another shard, which are not new
         self._store, self._embedding = store, embedding
-        self._states = Follower(ReadState, store, path, lambda: self._embedding, self._opened)
+        self._states = Follower(OpenState, store, path, lambda: self._embedding, self._opened)
         self._run = self._states.run
 
     @staticmethod
@@ -622,41 +621,6 @@ class Collection(Face, StoredDocuments):
         """
         return self._states.run(lambda state: state.searcher.document_frequencies(set(texts("languages", languages))))
 
-    def prove(
-        self,
-        path: str | Path,
-        query: QueryText | None = None,
-        options: SearchOptions | None = None,
-        *,
-        similar: str | None = None,
-        vector: Iterable[float] | None = None,
-        progress: Progress = silent,
-        **fields: Any,
-    ) -> "Ranking":
-        """Search as `search` does, or as `similar`, and write a proof of the result to a file, which `verify` verifies.
-
-        `similar`: instead of a `query`, the key of a stored document. The ranking must be `wmd` or `pwmd` alone, and
-        the search cover the whole collection; see the manual's page `proofs`. `progress` is called as documents are
-        excluded. The file is replaced atomically. Raises UsageError for other searches, UnknownKey, and IndexerError
-        if the file cannot be written.
-        """
-        from moverank.indexer.proofs.prover import prove
-
-        chosen = SearchOptions.of(options, fields)
-        request = explained_query(query, similar, vector, self.settings.encoder)
-        return self._states.run(lambda state: prove(state, request, chosen, Path(path), progress))
-
-    def digest(self, rank: str | None = None, gamma: float | None = None) -> str:
-        """Return the digest of all documents' keys, bags and vectors, by a ranking, that proofs of it have.
-
-        `rank`: "wmd" or "pwmd" with options, by default with the collection's gamma and weights. Reads all documents.
-        """
-        from moverank.indexer.proofs.prover import collection_digest
-
-        rank, gamma = distance_of(rank, gamma, self.settings.ranking)
-        options = SearchOptions(rank=rank, gamma=gamma)
-        return self._states.run(lambda state: collection_digest(state, options))
-
     def neighbours(self, k: int = 10, *, gamma: float | None = None, progress: Progress = silent) -> "Neighbours":
         """Find the exact `k` nearest neighbours of every document that has a bag, by one search for each.
 
@@ -667,7 +631,7 @@ class Collection(Face, StoredDocuments):
 
     def counted_documents(self, fields: Iterable[str] = ()) -> "list[CountedDocuments]":
         """Return all documents that have a word, counted, with the numbers in some fields; a list as shards have it."""
-        from moverank.indexer.contents.counted_documents import CountedDocuments
+        from moverank.indexer.state.counted_documents import CountedDocuments
 
         with self._store.reading() as reader:
             return [CountedDocuments.of(reader, fields)]
@@ -698,8 +662,8 @@ class Collection(Face, StoredDocuments):
 
     def info(self) -> dict[str, Any]:
         """Return sizes, revision and settings by name."""
-        from moverank.indexer.contents.summary import summary
         from moverank.indexer.indexing.coverage import coverage
+        from moverank.indexer.state.summary import summary
 
         with self._store.reading() as reader:
             settings, embedding = self._state(reader)

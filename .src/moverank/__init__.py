@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from moverank.indexer.operations.operation import Operation as Operation
     from moverank.indexer.operations.operation import Work as Work
     from moverank.indexer.option import Option as Option
-    from moverank.indexer.proofs.verify import ProofRejected as ProofRejected
-    from moverank.indexer.proofs.verify import Verified as Verified
-    from moverank.indexer.proofs.verify import verify as verify
+    from moverank.indexer.plugins.proofs.verify import ProofRejected as ProofRejected
+    from moverank.indexer.plugins.proofs.verify import Verified as Verified
+    from moverank.indexer.plugins.proofs.verify import verify as verify
     from moverank.indexer.queries import QueryText as QueryText
     from moverank.indexer.queries import StoredKey as StoredKey
     from moverank.indexer.reranking.reranker import Reranker as Reranker

@@ -23,7 +23,6 @@ MODULES = {
     "demonstration": ("demo",),
     "help": ("help",),
     "watching": ("watch",),
-    "proving": ("verify",),
 }
 """The names of the commands of the core in each module."""
 

@@ -7,6 +7,8 @@ from moverank.indexer.operations.operation import Found, Operation
 from moverank.indexer.search_options import Progress, SearchOptions, silent
 
 if TYPE_CHECKING:  # a client imports none of them
+    from pathlib import Path
+
     from moverank.indexer.queries import QueryText, Scores, SomeTexts, StoredKey
     from moverank.rerank.distance.evidence import Evidence
     from moverank.rerank.distance.explain import Explanation, WhyNot
@@ -176,3 +178,38 @@ class Operated:
         from moverank.indexer.operations.compare import CompareVersions
 
         return self.run(CompareVersions(old=old, new=new, tau=tau))
+
+    def prove(
+        self,
+        path: "str | Path",
+        query: "QueryText | None" = None,
+        options: SearchOptions | None = None,
+        *,
+        similar: str | None = None,
+        vector: Iterable[float] | None = None,
+        progress: Progress = silent,
+        **fields: Any,
+    ) -> "Ranking":
+        """Search as `search` does, or as `similar`, and write a proof of the result to a file, which `verify` verifies.
+
+        `similar`: instead of a `query`, the key of a stored document. The ranking must be `wmd` or `pwmd` alone, and
+        the search cover the whole collection; see the manual's page `proofs`. `progress` is called as documents are
+        excluded. The file is replaced atomically. Raises UsageError for other searches, UnknownKey, and IndexerError
+        if the file cannot be written.
+        """
+        from moverank.indexer.operations.operation_registry import operation_named
+
+        chosen, prove = SearchOptions.of(options, fields), operation_named("prove")
+        made = prove(path=path, query=query, similar=similar, vector=vector, options=chosen)
+        ranking: Ranking = self.run(made, progress=progress)
+        return ranking
+
+    def digest(self, rank: str | None = None, gamma: float | None = None) -> str:
+        """Return the digest of all documents' keys, bags and vectors, by a ranking, that proofs of it have.
+
+        `rank`: "wmd" or "pwmd" with options, by default with the collection's gamma and weights. Reads all documents.
+        """
+        from moverank.indexer.operations.operation_registry import operation_named
+
+        found: str = self.run(operation_named("digest")(rank=rank, gamma=gamma)).digest
+        return found

@@ -13,11 +13,11 @@ from moverank.indexer.search_options import KeepOrder, PairSearch, Progress, Sea
 from moverank.rerank.answer import Answer
 
 if TYPE_CHECKING:  # a client imports none of them
-    from moverank.indexer.contents.contents import Description
     from moverank.indexer.queries import QueryText, StoredKey
     from moverank.indexer.search.deduplication import Deduplication
     from moverank.indexer.search.pairs import Pairs
     from moverank.indexer.settings import Settings
+    from moverank.indexer.state.contents import Description
     from moverank.indexer.store import Entry
     from moverank.rerank.distance.explain import Explanation, WhyNot
     from moverank.rerank.ranking import Ranking

@@ -23,8 +23,8 @@ def own_operations() -> tuple[type[Operation[Any]], ...]:
     return (Compare, CompareVersions, Similar, Rerank, Explain, ExplainExclusion)
 
 
-def operation_named(name: str) -> type[Operation[Any]]:
-    """Return the operation of that name, of this package or another one; PlugInError if there is none."""
+def operation_named(name: str) -> Any:
+    """Return the class of that name, an operation of this package or another; PlugInError if there is none."""
     return next((kind for kind in own_operations() if name == kind.NAME), None) or other_operation(name)
 
 

@@ -23,9 +23,9 @@ from typing import (
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from moverank.indexer.contents.contents import Description
 from moverank.indexer.documents import Event, Watch
 from moverank.indexer.operations.explain import Excluded
+from moverank.indexer.state.contents import Description
 from moverank.indexer.store import Entry
 from moverank.rerank.answer import Answer, Number, bare, declared, is_object, members
 from moverank.rerank.distance.evidence import Evidence, SentenceEvidence

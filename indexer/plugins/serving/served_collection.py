@@ -13,7 +13,6 @@ from moverank.indexer.documents import Changes
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.directory import DATABASE
 from moverank.indexer.indexing.collection_vectors import open_collection
-from moverank.indexer.operations.read_state import ReadState
 from moverank.indexer.plugins.serving.limits import Limits
 from moverank.indexer.plugins.serving.problems import HttpProblem
 from moverank.indexer.plugins.serving.served import Served, WorkResult
@@ -22,6 +21,7 @@ from moverank.indexer.ranking_spec import RankingSpec, resolve
 from moverank.indexer.reranking.reranker import Reranker, stored_options
 from moverank.indexer.search_options import SearchOptions
 from moverank.indexer.state.follower import Follower
+from moverank.indexer.state.open_state import OpenState
 from moverank.indexer.store import Reader
 from moverank.rerank.distance.ground_cost import NearWord, nearest_words
 from moverank.rerank.errors import NoKnownWords
@@ -29,7 +29,7 @@ from moverank.rerank.errors import NoKnownWords
 _SOME = 100  # characters of a text, enough for a query
 
 
-class ServedState(ReadState):
+class ServedState(OpenState):
     """One state of a collection that is served."""
 
     _check_ranking: Callable[[RankingSpec], None]

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from moverank import ProofRejected, verify
-from moverank.indexer.proofs import verify as module
-from tests.indexer.proofs.conftest import Check, Why
-from tests.indexer.proofs.files import (
+from moverank.indexer.plugins.proofs import verify as module
+from tests.indexer.plugins.proofs.conftest import Check, Why
+from tests.indexer.plugins.proofs.files import (
     LAYOUT,
     Content,
     content_of,

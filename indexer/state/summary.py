@@ -7,7 +7,6 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
-from moverank.indexer.contents.contents import Contents
 from moverank.indexer.documents import Document
 from moverank.indexer.errors import DamagedFile, VectorsError
 from moverank.indexer.files.checksums import check_names
@@ -15,6 +14,7 @@ from moverank.indexer.search_options import Where
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.cached_coverage import Coverage, read_coverage
 from moverank.indexer.snapshot.snapshot_layout import META, derived_from, newest_of, valid_for
+from moverank.indexer.state.contents import Contents
 from moverank.indexer.store import Reader
 from moverank.indexer.vectors.manifest import FINGERPRINT, check_files, read_manifest, vectors_folder
 

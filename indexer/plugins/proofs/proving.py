@@ -2,13 +2,17 @@
 
 import re
 import sys
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from moverank.indexer.commands.failures import FAILED
 from moverank.indexer.commands.shared_options import Json
+
+if TYPE_CHECKING:
+    from moverank.indexer.plugins.proofs.verify import Verified
 
 app = typer.Typer()
 
@@ -25,10 +29,9 @@ def verify(
     """Verify a proof that the hits of a search are the nearest documents; exit code 1 if it proves nothing."""
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.escaping import printable
-    from moverank.indexer.formatters.json_objects import verified_object
     from moverank.indexer.formatters.terminal import note, print_object
-    from moverank.indexer.proofs.verify import ProofRejected
-    from moverank.indexer.proofs.verify import verify as verify_proof
+    from moverank.indexer.plugins.proofs.verify import ProofRejected
+    from moverank.indexer.plugins.proofs.verify import verify as verify_proof
 
     if digest is not None and not re.fullmatch("[0-9a-f]{64}", digest := digest.strip().lower()):
         raise UsageError("a digest is 64 hexadecimal digits, as `info --digest` prints it")
@@ -41,6 +44,13 @@ def verify(
             note(f"{file}: {error}")
         sys.exit(FAILED)
     if as_json:
-        print_object(verified_object(verified))
+        print_object(_verified_object(verified))
     else:
         typer.echo("\n".join(map(printable, str(verified).splitlines())))
+
+
+def _verified_object(verified: "Verified") -> dict[str, Any]:
+    """Return the proven facts of a proof; hits and the words of the query are objects, too."""
+    hits = [{"key": key, "distance": distance} for key, distance in verified.hits]
+    query = [{"word": word, "weight": weight} for word, weight in verified.query]
+    return {"verified": True, **asdict(verified), "hits": hits, "query": query}

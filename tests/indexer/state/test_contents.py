@@ -66,8 +66,8 @@ def test_an_updated_document_keeps_its_place(filled: Collection) -> None:
 
 @pytest.mark.parametrize("batch", [1, 3, 200])
 def test_batches_have_no_seams(collection: Collection, monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
-    monkeypatch.setattr("moverank.indexer.contents.contents._BATCH", batch)
-    monkeypatch.setattr("moverank.indexer.contents.contents._KEYS", batch)
+    monkeypatch.setattr("moverank.indexer.state.contents._BATCH", batch)
+    monkeypatch.setattr("moverank.indexer.state.contents._KEYS", batch)
     documents = list(map(as_stored, random_documents(10, "ant")))
     collection.index(documents)
     assert list(collection) == documents
@@ -78,7 +78,7 @@ def test_batches_have_no_seams(collection: Collection, monkeypatch: pytest.Monke
 
 
 def test_an_iteration_sees_one_state(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("moverank.indexer.contents.contents._BATCH", 2)
+    monkeypatch.setattr("moverank.indexer.state.contents._BATCH", 2)
     documents = list(map(as_stored, random_documents(9)))
     collection.index(documents)
     iteration = iter(collection)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import Collection, Document, Part, TooLarge, UsageError, verify
-from tests.indexer.proofs.conftest import Searchable
-from tests.indexer.proofs.files import content_of, digest_of, is_true, true_distances
+from tests.indexer.plugins.proofs.conftest import Searchable
+from tests.indexer.plugins.proofs.files import content_of, digest_of, is_true, true_distances
 from tests.indexer.world import NO_VECTOR, WORDS, MakeCollection, check_exact, document, nearly_equal, snapshot_above
 from tests.samples import examples
 

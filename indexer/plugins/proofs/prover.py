@@ -5,24 +5,28 @@ The format of the file is defined in `verify`, `ARRAYS` and `MEMBERS`, which mus
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.files.atomic_write import check_writable, named_file
-from moverank.indexer.proofs.exclusion import Exclusion, document_bag, solved
-from moverank.indexer.proofs.verify import ARRAYS, MAGIC, MEMBERS, Proof, lower_bounds, upper_bound
-from moverank.indexer.queries import QueryText, StoredKey
-from moverank.indexer.ranking_spec import TRANSPORT, RankingSpec
+from moverank.indexer.operations.explain import QueryOrKey
+from moverank.indexer.operations.operation import UNLIMITED, OperatedState, Operation, Work
+from moverank.indexer.option import Option
+from moverank.indexer.plugins.proofs.exclusion import Exclusion, document_bag, solved
+from moverank.indexer.plugins.proofs.verify import ARRAYS, MAGIC, MEMBERS, Proof, lower_bounds, upper_bound
+from moverank.indexer.ranking_spec import TRANSPORT, RankingSpec, distance_of
 from moverank.indexer.search.query import Outcome, Query
 from moverank.indexer.search.view import View
-from moverank.indexer.search_options import Progress, SearchOptions
+from moverank.indexer.search_options import Gamma, Progress, Rank, SearchOptions
 from moverank.indexer.state.open_state import OpenState
 from moverank.indexer.store import Reader
+from moverank.rerank.answer import Answer
 from moverank.rerank.distance.ground_cost import vector_norms
 from moverank.rerank.errors import TransportError
 from moverank.rerank.ranking import Ranking
@@ -31,32 +35,71 @@ _TOLERANCE = 1e-9  # of the largest length of a vector
 _NO_MOVES = (np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
-def prove(
-    state: OpenState, request: QueryText | StoredKey, options: SearchOptions, path: Path, progress: Progress
-) -> Ranking:
-    """Search for a text, a record or a stored document, write the proof of the result to `path`, and return it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prove(QueryOrKey, Operation[Ranking]):
+    """Search for a text, a record or a stored document, and write a proof of the result to a file."""
 
-    Raises UsageError for a search that has no proof, TransportError if a distance is not exact enough, TooLarge beyond
-    the size of the answer, and IndexerError if the file cannot be written.
-    """
-    check_writable(path)
-    _check_options(options)
-    search = state.searcher.begun(request, options)
-    _check_query(search.query)
-    outcome = search.run()
-    ranking = state.searcher.ranking(search, outcome, options)  # its errors are raised before the file is written
-    ids, documents = collected(state.reader, search.view, search.query.ranking)
-    proof = _with_hits(_with_query(documents, search.query, ids), outcome, ids, progress)
-    _write(proof, options.k, path)
-    return ranking
+    NAME: ClassVar = "prove"
+    ANSWER: ClassVar = Ranking
+    SERVED: ClassVar = False
+
+    path: Annotated[str | Path, Option("The file, which is replaced atomically.")]
+    options: SearchOptions = field(default_factory=SearchOptions)
+
+    def run(self, state: OperatedState, work: Work = UNLIMITED) -> Ranking:
+        """Return the ranking.
+
+        Raises UsageError for a search that has no proof, TransportError if a distance is not exact enough, TooLarge
+        beyond the size of the answer, and IndexerError if the file cannot be written.
+        """
+        state, path, options = in_one_place(state, "--proof"), Path(self.path), self.options
+        request = self.compared(state)
+        check_writable(path)
+        _check_options(options)
+        search = state.searcher.begun(request, options)
+        _check_query(search.query)
+        outcome = search.run()
+        ranking = state.searcher.ranking(search, outcome, options)  # its errors are raised before the file is written
+        ids, documents = collected(state.reader, search.view, search.query.ranking)
+        proof = _with_hits(_with_query(documents, search.query, ids), outcome, ids, work.progress)
+        _write(proof, options.k, path)
+        return ranking
 
 
-def collection_digest(state: OpenState, options: SearchOptions) -> str:
-    """Return the digest of the collection in proofs of searches by a ranking; UsageError if it has no proof."""
-    ranking = state.searcher.query(options).ranking
-    _check_ranking(ranking)
-    _, documents = collected(state.reader, state.view, ranking)
-    return documents.collection_digest()
+@dataclass(frozen=True, slots=True)
+class Digested(Answer):
+    """What proofs of searches say of the collection."""
+
+    digest: str
+    """The digest of its documents, by the ranking."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Digest(Operation[Digested]):
+    """Compute the digest of all documents' keys, bags and vectors, by a ranking, that proofs of it have."""
+
+    NAME: ClassVar = "digest"
+    ANSWER: ClassVar = Digested
+    SERVED: ClassVar = False
+
+    rank: Rank = None
+    gamma: Gamma = None
+
+    def run(self, state: OperatedState, work: Work = UNLIMITED) -> Digested:  # noqa: ARG002 - it has no stages
+        """Return the digest, without a ranking by the collection's distance; UsageError for one without proofs."""
+        state = in_one_place(state, "--digest")
+        rank, gamma = distance_of(self.rank, self.gamma, state.settings.ranking)
+        ranking = state.searcher.query(SearchOptions(rank=rank, gamma=gamma)).ranking
+        _check_ranking(ranking)
+        _, documents = collected(state.reader, state.view, ranking)
+        return Digested(documents.collection_digest())
+
+
+def in_one_place(state: OperatedState, option: str) -> OpenState:
+    """Return the state of a collection in one place; UsageError for one in shards, which has no `option`."""
+    if isinstance(state, OpenState):
+        return state
+    raise UsageError(f"{option} is of a collection in one place: a collection in shards has none")
 
 
 def _check_options(options: SearchOptions) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from moverank import Collection
-from moverank.indexer.contents.summary import stored_summary
+from moverank.indexer.state.summary import stored_summary
 from moverank.indexer.store import direct_reader
 from tests.indexer.world import MakeCollection, document, random_documents
 

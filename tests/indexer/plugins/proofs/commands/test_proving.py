@@ -141,7 +141,7 @@ def test_an_interrupted_proof_leaves_no_file(collection: Path, tmp_path: Path) -
     file = tmp_path / "proofs" / "a.proof"
     file.parent.mkdir()
     slow = (
-        "import time, moverank.indexer.proofs.prover as prover\n"
+        "import time, moverank.indexer.plugins.proofs.prover as prover\n"
         "from moverank import cli\n"
         "def slowly():\n"
         "    print('writing', flush=True)\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from moverank import ProofRejected, Verified, verify
-from tests.indexer.proofs.files import Content, content_of
+from tests.indexer.plugins.proofs.files import Content, content_of
 from tests.indexer.search.conftest import Searchable, searchable
 
 __all__ = ["Searchable", "searchable"]

@@ -9,7 +9,7 @@ others like it.
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.proofs.verify import Proof, dual_values, lower_bounds, lower_costs
+from moverank.indexer.plugins.proofs.verify import Proof, dual_values, lower_bounds, lower_costs
 from moverank.indexer.search_options import Progress
 from moverank.rerank import kernels
 from moverank.rerank.bags.bag import Bag
