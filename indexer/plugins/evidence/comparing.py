@@ -101,8 +101,8 @@ def _opened(
     from moverank.indexer.collection import Collection
     from moverank.indexer.errors import NoCollection
     from moverank.indexer.files.location import display_name
+    from moverank.indexer.plugins.evidence.compare import load_comparer
     from moverank.indexer.reading.inputs.queries import read_query_file
-    from moverank.indexer.reranking.reranker import load_comparer
 
     if vectors is None and not Collection.exists(index):
         raise NoCollection(
@@ -125,9 +125,9 @@ def _show_evidence(
     reranker: "Reranker", documents: "Sequence[Document]", within: float | None, html: Path | None, *, as_json: bool
 ) -> float:
     """Print what the sources cover of the claim; return the covered share."""
-    from moverank.indexer.formatters.comparison_page import evidence_page
-    from moverank.indexer.formatters.comparison_view import evidence_view
     from moverank.indexer.formatters.terminal import has_colours, print_object, print_view
+    from moverank.indexer.plugins.evidence.comparison_page import evidence_page
+    from moverank.indexer.plugins.evidence.comparison_view import evidence_view
 
     claim, *others = documents
     evidence = reranker.evidence(claim, others, within)
@@ -145,9 +145,9 @@ def _show_changes(
     reranker: "Reranker", documents: "Sequence[Document]", within: float | None, html: Path | None, *, as_json: bool
 ) -> float:
     """Print the changes between two versions; return the carried share."""
-    from moverank.indexer.formatters.comparison_page import changes_page
-    from moverank.indexer.formatters.comparison_view import changes_view
     from moverank.indexer.formatters.terminal import print_object, print_view
+    from moverank.indexer.plugins.evidence.comparison_page import changes_page
+    from moverank.indexer.plugins.evidence.comparison_view import changes_view
 
     old, new = documents
     changes = reranker.changes(old, new, within)

@@ -10,7 +10,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from moverank.indexer.documents import Document
-from moverank.indexer.formatters.comparison_marks import (
+from moverank.indexer.formatters.escaping import isolated, printable
+from moverank.indexer.formatters.sentences import percentage
+from moverank.indexer.plugins.evidence.compared_texts import compared_passages
+from moverank.indexer.plugins.evidence.comparison_marks import (
     ComparedMark,
     carried_pairs,
     changes_verdict,
@@ -18,14 +21,11 @@ from moverank.indexer.formatters.comparison_marks import (
     evidence_verdict,
     pieces,
 )
-from moverank.indexer.formatters.escaping import isolated, printable
-from moverank.indexer.formatters.sentences import percentage
-from moverank.indexer.ranked_texts import compared_passages
 from moverank.rerank.ranking import Span
 
 if TYPE_CHECKING:  # they would import numpy
-    from moverank.rerank.distance.evidence import Evidence
-    from moverank.rerank.distance.text_changes import TextChanges
+    from moverank.rerank.plugins.evidence.evidence import Evidence
+    from moverank.rerank.plugins.evidence.text_changes import TextChanges
 
 _STYLES = {"uncovered": "bold red", "new": "green", "dropped": "red", "moved": "cyan", "changed": "yellow"}
 _SIGNS = {

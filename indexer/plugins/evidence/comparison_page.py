@@ -5,7 +5,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from moverank.indexer.documents import Document
-from moverank.indexer.formatters.comparison_marks import (
+from moverank.indexer.formatters.html_page import page_like_servers
+from moverank.indexer.formatters.sentences import percentage
+from moverank.indexer.plugins.evidence.comparison_marks import (
     Piece,
     Side,
     changes_sides,
@@ -13,12 +15,10 @@ from moverank.indexer.formatters.comparison_marks import (
     evidence_sides,
     evidence_verdict,
 )
-from moverank.indexer.formatters.html_page import page_like_servers
-from moverank.indexer.formatters.sentences import percentage
 
 if TYPE_CHECKING:  # they would import numpy
-    from moverank.rerank.distance.evidence import Evidence
-    from moverank.rerank.distance.text_changes import TextChanges
+    from moverank.rerank.plugins.evidence.evidence import Evidence
+    from moverank.rerank.plugins.evidence.text_changes import TextChanges
 
 _MOST_LIT = 4000
 """The runs whose counterparts light up: each needs a rule of its own. Links lead to the counterparts of all."""

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from moverank.indexer.documents import Document
 from moverank.indexer.formatters.sentences import percentage
-from moverank.indexer.ranked_texts import compared_passages
+from moverank.indexer.plugins.evidence.compared_texts import compared_passages
 from moverank.rerank.ranking import Span
 
 if TYPE_CHECKING:  # they would import numpy
-    from moverank.rerank.distance.evidence import Carried, Evidence
-    from moverank.rerank.distance.text_changes import TextChange, TextChanges
+    from moverank.rerank.plugins.evidence.evidence import Carried, Evidence
+    from moverank.rerank.plugins.evidence.text_changes import TextChange, TextChanges
 
 REASONS = {
     "value": "no source has this value",
