@@ -44,14 +44,18 @@ class Compare(Operation[Evidence]):
     def run(self, state: OperatedState, work: Work = UNLIMITED) -> Evidence:
         """Return what the sources cover; UnknownKey for a key without a document, UsageError for one that two have."""
         claim, embedding = query_document(self.claim), state.embedding
-        given = map(query_document, one_or_more("sources", self.sources))
-        sources = [replace(document, key=str(i)) for i, document in enumerate(given)]
+        sources = self._given()
         size = size_with([claim, *sources], work.characters)
         with state.contents() as contents:
             for key in self.keys:
                 sources.append(contents.describe(key).document)
                 size = size_with(sources[-1:], work.characters, size)
         return self.between(claim, sources, state.settings.tokenizer, embedding, self.tau)
+
+    def _given(self) -> list[Document]:
+        """Return the sources that are given as texts, whose keys are their indices."""
+        given = map(query_document, one_or_more("sources", self.sources))
+        return [replace(document, key=str(i)) for i, document in enumerate(given)]
 
     @staticmethod
     def between(
@@ -66,8 +70,7 @@ class Compare(Operation[Evidence]):
         from moverank.indexer.plugins.evidence.comparison_marks import evidence_sides, evidence_verdict
         from moverank.indexer.plugins.evidence.comparison_page import comparison_columns, sentence_table
 
-        given = map(query_document, one_or_more("sources", self.sources))
-        sides = evidence_sides(found, query_document(self.claim), dict(zip(found.sources, given, strict=True)))
+        sides = evidence_sides(found, query_document(self.claim), {one.key: one for one in self._given()})
         table = sentence_table(found, sides[0], "Sentences of the claim")
         return evidence_verdict(found), f"{comparison_columns(sides)}\n{table}"
 

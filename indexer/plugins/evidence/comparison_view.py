@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -21,11 +20,9 @@ from moverank.indexer.plugins.evidence.comparison_marks import (
     evidence_verdict,
     pieces,
 )
+from moverank.rerank.plugins.evidence.evidence import Evidence
+from moverank.rerank.plugins.evidence.text_changes import TextChanges
 from moverank.rerank.ranking import Span
-
-if TYPE_CHECKING:  # they would import numpy
-    from moverank.rerank.plugins.evidence.evidence import Evidence
-    from moverank.rerank.plugins.evidence.text_changes import TextChanges
 
 _STYLES = {"uncovered": "bold red", "new": "green", "dropped": "red", "moved": "cyan", "changed": "yellow"}
 _SIGNS = {
@@ -40,7 +37,7 @@ _INDENT = (0, 0, 0, 9)
 
 
 def evidence_view(
-    evidence: "Evidence", claim: Document, sources: Mapping[str, Document], *, colour: bool
+    evidence: Evidence, claim: Document, sources: Mapping[str, Document], *, colour: bool
 ) -> RenderableType:
     """Return the sentences of a claim with their covered share; uncovered units are coloured, or else in brackets."""
     side, *others = evidence_sides(evidence, claim, sources)
@@ -73,7 +70,7 @@ def _shown(text: str, kind: str, *, colour: bool) -> Text:
     return Text(f"{before}{shown}{after}", style=_STYLES[kind])
 
 
-def changes_view(changes: "TextChanges", old: Document, new: Document) -> RenderableType:
+def changes_view(changes: TextChanges, old: Document, new: Document) -> RenderableType:
     """Return the new version around its changes: new, dropped, moved and changed words have signs and colours."""
     olds, news = (dict(compared_passages(one)) for one in (old, new))
     shown: dict[int | None, list[tuple[str, str]]] = {part: [] for part in news} or {None: []}
