@@ -16,7 +16,6 @@ MODULES = {
     "indexing": ("index", "threads"),
     "searching": ("search", "similar", "explain"),
     "reranking": ("rerank",),
-    "comparing": ("compare",),
     "pairing": ("pairs", "dedupe"),
     "listing": ("list", "show", "export"),
     "upkeep": ("remove", "refit", "info", "check", "backup", "copy", "upgrade"),

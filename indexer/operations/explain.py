@@ -60,6 +60,8 @@ class Explain(_Compared, Operation[Explanation]):
 class Excluded(Answer):
     """Why a document is not among the hits."""
 
+    OBJECT = "WhyNot"
+
     why_not: WhyNot
     """The stage, and the bounds."""
 

@@ -1,7 +1,7 @@
 """The one face of a collection, in one place or in shards, here or behind a server: `run`, and short forms of it."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from moverank.indexer.operations.operation import Found, Operation
 from moverank.indexer.search_options import Progress, SearchOptions, silent
@@ -9,10 +9,11 @@ from moverank.indexer.search_options import Progress, SearchOptions, silent
 if TYPE_CHECKING:  # a client imports none of them
     from pathlib import Path
 
+    from moverank.indexer.plugins.evidence.compare import Compare, CompareVersions
     from moverank.indexer.queries import QueryText, Scores, SomeTexts, StoredKey
-    from moverank.rerank.distance.evidence import Evidence
     from moverank.rerank.distance.explain import Explanation, WhyNot
-    from moverank.rerank.distance.text_changes import TextChanges
+    from moverank.rerank.plugins.evidence.evidence import Evidence
+    from moverank.rerank.plugins.evidence.text_changes import TextChanges
     from moverank.rerank.ranking import Ranking
 
 
@@ -169,15 +170,17 @@ class Operated:
         Each source, a text or a `Document`, has its index as the key. Raises UnknownKey for a key without a document,
         UsageError for one that two have.
         """
-        from moverank.indexer.operations.compare import Compare
+        from moverank.indexer.operations.operation_registry import operation_named
 
-        return self.run(Compare(claim=claim, sources=sources, keys=keys, tau=tau))
+        kind = cast("type[Compare]", operation_named("compare"))
+        return self.run(kind(claim=claim, sources=sources, keys=keys, tau=tau))
 
     def changes(self, old: "QueryText", new: "QueryText", tau: float | None = None) -> "TextChanges":
         """Return the changes between two versions, texts or a `Document` each; see `Reranker.changes`."""
-        from moverank.indexer.operations.compare import CompareVersions
+        from moverank.indexer.operations.operation_registry import operation_named
 
-        return self.run(CompareVersions(old=old, new=new, tau=tau))
+        kind = cast("type[CompareVersions]", operation_named("changes"))
+        return self.run(kind(old=old, new=new, tau=tau))
 
     def prove(
         self,

@@ -10,17 +10,22 @@ from moverank.rerank.answer import Answer
 from moverank.rerank.plug_ins import PlugIns
 
 PLUG_INS = PlugIns[Operation[Any]](
-    "operation", {}, ("run",), PlugInError, ("NAME", "ANSWER"), named="NAME", contract="the manual's page `plugins`"
+    "operation",
+    {"changes": None, "compare": None},
+    ("run",),
+    PlugInError,
+    ("NAME", "ANSWER"),
+    named="NAME",
+    contract="the manual's page `plugins`",
 )
 
 
 def own_operations() -> tuple[type[Operation[Any]], ...]:
     """Return the operations of the core, but for `Search`, which servers have in forms of its own."""
-    from moverank.indexer.operations.compare import Compare, CompareVersions
     from moverank.indexer.operations.explain import Explain, ExplainExclusion
     from moverank.indexer.operations.search import Rerank, Similar
 
-    return (Compare, CompareVersions, Similar, Rerank, Explain, ExplainExclusion)
+    return (Similar, Rerank, Explain, ExplainExclusion)
 
 
 def operation_named(name: str) -> Any:

@@ -24,6 +24,7 @@ _BATCH, _KEYS = 200, 5000  # documents, some of which may be threads of thousand
 class Description(Located):
     """A whole document, and the facts that are stored about it."""
 
+    OBJECT = "Document"
     KEYS = ("document", "words", "unknown_words", "revision", "source", "file")
 
     document: Annotated[Document, FLAT]

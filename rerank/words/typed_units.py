@@ -174,15 +174,6 @@ def months_of_all() -> dict[str, int]:
     return {name: number for language in ("en", "de", "es", "fr") for name, number in months_of(language).items()}
 
 
-def less_exact(value: str) -> tuple[str, ...]:
-    """Return the dates that a date implies: `2020-03-12` implies `2020`, `2020-03` and `--03-12`."""
-    if value.startswith("--"):
-        return ()
-    year, *others = value.split("-")
-    month = (f"{year}-{others[0]}", f"--{others[0]}-{others[1]}") if len(others) == 2 else ()
-    return (year, *month) if others else ()
-
-
 def _number(text: str, found: re.Match[str]) -> Unit | None:
     """Return a number with the scale and the unit of measurement after it; None if it is part of a word."""
     large = len((found["power"] or "").lstrip("eE+-")) > _EXPONENT or found.end() - found.start() > _DIGITS

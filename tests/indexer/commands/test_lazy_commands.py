@@ -37,7 +37,7 @@ def test_the_table_names_the_commands_of_a_module(module: str) -> None:
     assert tuple(typer.main.get_group(parent).commands) == MODULES[module]
 
 
-@pytest.mark.plugin("laboratory", "proofs", "serving", "shards")
+@pytest.mark.plugin("evidence", "laboratory", "proofs", "serving", "shards")
 def test_every_command_is_in_one_panel() -> None:
     names = [name for panel in PANELS.values() for name in panel]
     assert sorted(names) == sorted(LazyCommands())

@@ -75,7 +75,7 @@ def test_its_openapi_is_made_of_its_docstrings(faces: Faces) -> None:
     assert answer["properties"]["documents"]["description"] == (
         "The titles of stored documents; left out without keys."
     )
-    assert answer["required"] == ["texts"]
+    assert answer["required"] == ["texts", "revision"]
 
 
 def test_it_is_no_other_argument() -> None:

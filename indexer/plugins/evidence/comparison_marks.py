@@ -4,16 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from moverank.indexer.documents import Document
 from moverank.indexer.formatters.sentences import percentage
-from moverank.indexer.ranked_texts import compared_passages
+from moverank.indexer.plugins.evidence.compared_texts import compared_passages
+from moverank.rerank.plugins.evidence.evidence import Carried, Evidence
+from moverank.rerank.plugins.evidence.text_changes import TextChange, TextChanges
 from moverank.rerank.ranking import Span
-
-if TYPE_CHECKING:  # they would import numpy
-    from moverank.rerank.distance.evidence import Carried, Evidence
-    from moverank.rerank.distance.text_changes import TextChange, TextChanges
 
 REASONS = {
     "value": "no source has this value",
@@ -95,7 +92,7 @@ def pieces(text: str, marks: Sequence[ComparedMark]) -> Iterator[Piece]:
         yield Piece(text[start:end], tuple(current), starts)
 
 
-def evidence_sides(evidence: "Evidence", claim: Document, sources: Mapping[str, Document]) -> list[Side]:
+def evidence_sides(evidence: Evidence, claim: Document, sources: Mapping[str, Document]) -> list[Side]:
     """Return the claim and its sources, by key, with their marks; a flow is a carried run."""
     own, others = dict(compared_passages(claim)), {key: dict(compared_passages(one)) for key, one in sources.items()}
     of_claim, of_sources = list[ComparedMark](), {key: list[ComparedMark]() for key in sources}
@@ -111,7 +108,7 @@ def evidence_sides(evidence: "Evidence", claim: Document, sources: Mapping[str, 
     ]
 
 
-def changes_sides(changes: "TextChanges", old: Document, new: Document) -> list[Side]:
+def changes_sides(changes: TextChanges, old: Document, new: Document) -> list[Side]:
     """Return the old and the new version with their marks; a flow is a run that moved or changed."""
     texts = [dict(compared_passages(one)) for one in (old, new)]
     marks: tuple[list[ComparedMark], list[ComparedMark]] = ([], [])
@@ -128,7 +125,7 @@ def changes_sides(changes: "TextChanges", old: Document, new: Document) -> list[
     ]
 
 
-def _change_note(change: "TextChange", other: str, *, is_new: bool) -> str:
+def _change_note(change: TextChange, other: str, *, is_new: bool) -> str:
     if change.state == "moved":
         return "moved"
     return f"changed {'from' if is_new else 'to'} {other!r}, cost {change.cost:.2f}"
@@ -138,15 +135,13 @@ def _cut(texts: Mapping[int | None, str], span: Span) -> str:
     return " ".join(texts[span.part][span.start : span.end].split())
 
 
-def carried_pairs(
-    carried: "Sequence[Carried]", side: Side, sources: Mapping[str, Side]
-) -> list[tuple[str, str, float]]:
+def carried_pairs(carried: Sequence[Carried], side: Side, sources: Mapping[str, Side]) -> list[tuple[str, str, float]]:
     """Return the words of the runs that are carried to others, of the claim and of the source, with the cost."""
     own, others = dict(side.texts), {key: dict(one.texts) for key, one in sources.items()}
     return [(_cut(own, one.span), _cut(others[one.key], one.source), one.cost) for one in carried if not one.same]
 
 
-def evidence_verdict(evidence: "Evidence") -> str:
+def evidence_verdict(evidence: Evidence) -> str:
     """Return the covered share and whether it is certified, in a sentence."""
     count = len(evidence.sources)
     covered = f"{evidence.covered_units:,} of {evidence.units:,} units ({percentage(evidence.covered)}) are covered"
@@ -154,7 +149,7 @@ def evidence_verdict(evidence: "Evidence") -> str:
     return f"{covered} by {count} source{'s' * (count > 1)} within {evidence.tau:.3f}; {proof}."
 
 
-def changes_verdict(changes: "TextChanges") -> str:
+def changes_verdict(changes: TextChanges) -> str:
     """Return the number of units by state and whether it is certified, in a sentence."""
     counted = ", ".join(f"{count:,} {state}" for state, count in changes.counts.items())
     proof = "certified: nothing carries more of what differs" if changes.certified else "not certified"

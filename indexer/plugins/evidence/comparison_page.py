@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 from moverank.indexer.documents import Document
-from moverank.indexer.formatters.comparison_marks import (
+from moverank.indexer.formatters.html_page import page_like_servers
+from moverank.indexer.formatters.sentences import percentage
+from moverank.indexer.plugins.evidence.comparison_marks import (
     Piece,
     Side,
     changes_sides,
@@ -13,12 +14,8 @@ from moverank.indexer.formatters.comparison_marks import (
     evidence_sides,
     evidence_verdict,
 )
-from moverank.indexer.formatters.html_page import page_like_servers
-from moverank.indexer.formatters.sentences import percentage
-
-if TYPE_CHECKING:  # they would import numpy
-    from moverank.rerank.distance.evidence import Evidence
-    from moverank.rerank.distance.text_changes import TextChanges
+from moverank.rerank.plugins.evidence.evidence import Evidence
+from moverank.rerank.plugins.evidence.text_changes import TextChanges
 
 _MOST_LIT = 4000
 """The runs whose counterparts light up: each needs a rule of its own. Links lead to the counterparts of all."""
@@ -35,7 +32,7 @@ LEGEND = {
 """What the kinds of marks mean."""
 
 
-def evidence_page(evidence: "Evidence", claim: Document, sources: Mapping[str, Document]) -> str:
+def evidence_page(evidence: Evidence, claim: Document, sources: Mapping[str, Document]) -> str:
     """Return a page with a claim and its sources, by key; covered units link to their places in the sources."""
     sides = evidence_sides(evidence, claim, sources)
     verdict = f"{evidence_verdict(evidence)} What is covered need not be true."
@@ -43,7 +40,7 @@ def evidence_page(evidence: "Evidence", claim: Document, sources: Mapping[str, D
     return _page(f"Evidence for {claim.key or 'a claim'}", verdict, sides, sentences)
 
 
-def changes_page(changes: "TextChanges", old: Document, new: Document) -> str:
+def changes_page(changes: TextChanges, old: Document, new: Document) -> str:
     """Return a page with two versions of a text; what moved or changed leads to its place in the other version."""
     sides = changes_sides(changes, old, new)
     return _page(f"Changes from {old.key} to {new.key}", changes_verdict(changes), sides, "")
@@ -101,7 +98,7 @@ def _piece(piece: Piece, own: str, counterpart: str) -> str:
     return f'{places}<a class="{kinds}"{place} href="{there}"{title}>{text}</a>'
 
 
-def sentence_table(evidence: "Evidence", side: Side, caption: str = "") -> str:
+def sentence_table(evidence: Evidence, side: Side, caption: str = "") -> str:
     """Return a table of the sentences of a claim, whose texts are in `side`, with their covered share."""
     texts, rows = dict(side.texts), list[str]()
     for one in evidence.sentences:

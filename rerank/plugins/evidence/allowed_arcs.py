@@ -9,15 +9,17 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.rerank import kernels
 from moverank.rerank.distance.cell_limit import check_cells, most_cells, reserved_cells
-from moverank.rerank.distance.ground_cost import near_arcs, typical_cost
-from moverank.rerank.errors import OptionError
+from moverank.rerank.distance.ground_cost import cost_floor, portion, typical_cost
+from moverank.rerank.distance.word_blocks import MATRIX_BYTES
+from moverank.rerank.errors import OptionError, TooLarge
 from moverank.rerank.ranking import Span
 from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.sentence_spans import sentence_spans
 from moverank.rerank.words.tokenizer import Tokenizer
-from moverank.rerank.words.typed_units import Unit, UnitKey, less_exact, units_of
+from moverank.rerank.words.typed_units import Unit, UnitKey, units_of
 
 Passages = Sequence[tuple[int | None, str]]
 """The texts of a document, each with the number of its part; None for the title."""
@@ -136,7 +138,7 @@ def _near(
     check_cells(len(rows), len(columns))
     partner = np.full(len(own), -1)
     partner[same[0]] = same[1]
-    one, other, cost = near_arcs(vectors, points, tau, most_cells() // _CELLS_PER_ARC)
+    one, other, cost = _near_arcs(vectors, points, tau, most_cells() // _CELLS_PER_ARC)
     apart = partner[rows[one]] != columns[other]
     return rows[one[apart]], columns[other[apart]], cost[apart]
 
@@ -152,3 +154,38 @@ def _known(
 
 def _nothing(embedding: Embedding) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     return np.empty((0, embedding.dim), np.float32), np.empty(0, bool)
+
+
+def less_exact(value: str) -> tuple[str, ...]:
+    """Return the dates that a date implies: `2020-03-12` implies `2020`, `2020-03` and `--03-12`."""
+    if value.startswith("--"):
+        return ()
+    year, *others = value.split("-")
+    month = (f"{year}-{others[0]}", f"--{others[0]}-{others[1]}") if len(others) == 2 else ()
+    return (year, *month) if others else ()
+
+
+def _near_arcs(
+    sources: NDArray[np.float32], targets: NDArray[np.float32], most: float, most_arcs: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return rows (a,), columns (a,) and exact costs (a,) of the arcs that cost at most `most`, in order of the rows.
+
+    `sources` (n, d) and `targets` (m, d) are word vectors. The costs of the others are never computed exactly. Raises
+    TooLarge for more than `most_arcs`.
+    """
+    found = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
+    ceiling = np.float32(min(most, float(np.finfo(np.float32).max)))
+    size = max(1, min(portion(targets), MATRIX_BYTES // (4 * max(1, len(targets)))))
+    for start in range(0, len(sources) if len(targets) else 0, size):
+        check_time()
+        some = sources[start : start + size]
+        possible = cost_floor(some, targets) <= ceiling
+        most_arcs -= int(np.count_nonzero(possible))
+        if most_arcs < 0:
+            raise TooLarge("too many pairs of words are near enough: choose a smaller limit of costs, or shorter texts")
+        rows, columns = np.nonzero(possible)
+        cost = kernels.exact_arcs(some, targets, rows, columns)
+        near = cost <= most
+        found.append((rows[near] + start, columns[near], cost[near]))
+    rows, columns, cost = (np.concatenate(values) for values in zip(*found, strict=True))
+    return rows, columns, cost

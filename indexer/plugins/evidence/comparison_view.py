@@ -3,14 +3,16 @@
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from moverank.indexer.documents import Document
-from moverank.indexer.formatters.comparison_marks import (
+from moverank.indexer.formatters.escaping import isolated, printable
+from moverank.indexer.formatters.sentences import percentage
+from moverank.indexer.plugins.evidence.compared_texts import compared_passages
+from moverank.indexer.plugins.evidence.comparison_marks import (
     ComparedMark,
     carried_pairs,
     changes_verdict,
@@ -18,14 +20,9 @@ from moverank.indexer.formatters.comparison_marks import (
     evidence_verdict,
     pieces,
 )
-from moverank.indexer.formatters.escaping import isolated, printable
-from moverank.indexer.formatters.sentences import percentage
-from moverank.indexer.ranked_texts import compared_passages
+from moverank.rerank.plugins.evidence.evidence import Evidence
+from moverank.rerank.plugins.evidence.text_changes import TextChanges
 from moverank.rerank.ranking import Span
-
-if TYPE_CHECKING:  # they would import numpy
-    from moverank.rerank.distance.evidence import Evidence
-    from moverank.rerank.distance.text_changes import TextChanges
 
 _STYLES = {"uncovered": "bold red", "new": "green", "dropped": "red", "moved": "cyan", "changed": "yellow"}
 _SIGNS = {
@@ -40,7 +37,7 @@ _INDENT = (0, 0, 0, 9)
 
 
 def evidence_view(
-    evidence: "Evidence", claim: Document, sources: Mapping[str, Document], *, colour: bool
+    evidence: Evidence, claim: Document, sources: Mapping[str, Document], *, colour: bool
 ) -> RenderableType:
     """Return the sentences of a claim with their covered share; uncovered units are coloured, or else in brackets."""
     side, *others = evidence_sides(evidence, claim, sources)
@@ -73,7 +70,7 @@ def _shown(text: str, kind: str, *, colour: bool) -> Text:
     return Text(f"{before}{shown}{after}", style=_STYLES[kind])
 
 
-def changes_view(changes: "TextChanges", old: Document, new: Document) -> RenderableType:
+def changes_view(changes: TextChanges, old: Document, new: Document) -> RenderableType:
     """Return the new version around its changes: new, dropped, moved and changed words have signs and colours."""
     olds, news = (dict(compared_passages(one)) for one in (old, new))
     shown: dict[int | None, list[tuple[str, str]]] = {part: [] for part in news} or {None: []}

@@ -11,10 +11,10 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from moverank.rerank.distance import partial_transport
 from moverank.rerank.distance.network_simplex import Vertex, network_simplex
-from moverank.rerank.distance.partial_transport import PartialPlan, solve_partial
 from moverank.rerank.errors import TransportError
+from moverank.rerank.plugins.evidence import partial_transport
+from moverank.rerank.plugins.evidence.partial_transport import PartialPlan, solve_partial
 
 _Drawn = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 

@@ -86,8 +86,7 @@ def compare(
     if within is not None:
         finite_number("--within", within)
     reranker, documents = _opened([claim, *others], index, vectors, language)
-    show = _show_changes if versions else _show_evidence
-    share = show(reranker, documents, within, html, as_json=as_json)
+    share = _show(reranker, documents, within, html, versions=versions, as_json=as_json)
     if fail_under is not None and share < fail_under:
         sys.exit(FAILED)
 
@@ -101,8 +100,8 @@ def _opened(
     from moverank.indexer.collection import Collection
     from moverank.indexer.errors import NoCollection
     from moverank.indexer.files.location import display_name
+    from moverank.indexer.plugins.evidence.compare import load_comparer
     from moverank.indexer.reading.inputs.queries import read_query_file
-    from moverank.indexer.reranking.reranker import load_comparer
 
     if vectors is None and not Collection.exists(index):
         raise NoCollection(
@@ -121,46 +120,37 @@ def _opened(
     return load_comparer(vectors or index, language=language), found
 
 
-def _show_evidence(
-    reranker: "Reranker", documents: "Sequence[Document]", within: float | None, html: Path | None, *, as_json: bool
+def _show(
+    reranker: "Reranker",
+    documents: "Sequence[Document]",
+    within: float | None,
+    html: Path | None,
+    *,
+    versions: bool,
+    as_json: bool,
 ) -> float:
-    """Print what the sources cover of the claim; return the covered share."""
-    from moverank.indexer.formatters.comparison_page import evidence_page
-    from moverank.indexer.formatters.comparison_view import evidence_view
-    from moverank.indexer.formatters.terminal import has_colours, print_object, print_view
+    """Print what the sources cover of the claim, or the changes between two versions; return the carried share."""
+    from functools import partial
 
-    claim, *others = documents
-    evidence = reranker.evidence(claim, others, within)
-    sources = {document.key: document for document in others}
-    if html is not None:
-        _write(html, evidence_page(evidence, claim, sources))
-    if as_json:
-        print_object({"claim": claim.key} | evidence.to_dict())
-    else:
-        print_view(evidence_view(evidence, claim, sources, colour=has_colours()))
-    return evidence.covered
-
-
-def _show_changes(
-    reranker: "Reranker", documents: "Sequence[Document]", within: float | None, html: Path | None, *, as_json: bool
-) -> float:
-    """Print the changes between two versions; return the carried share."""
-    from moverank.indexer.formatters.comparison_page import changes_page
-    from moverank.indexer.formatters.comparison_view import changes_view
-    from moverank.indexer.formatters.terminal import print_object, print_view
-
-    old, new = documents
-    changes = reranker.changes(old, new, within)
-    if html is not None:
-        _write(html, changes_page(changes, old, new))
-    if as_json:
-        print_object({"old": old.key, "new": new.key} | changes.to_dict())
-    else:
-        print_view(changes_view(changes, old, new))
-    return changes.carried
-
-
-def _write(path: Path, page: str) -> None:
     from moverank.indexer.files.atomic_write import write_text
+    from moverank.indexer.formatters.terminal import has_colours, print_object, print_view
+    from moverank.indexer.plugins.evidence.comparison_page import changes_page, evidence_page
+    from moverank.indexer.plugins.evidence.comparison_view import changes_view, evidence_view
 
-    write_text(path, page)
+    first, *others = documents
+    if versions:
+        new, changes = others[0], reranker.changes(first, others[0], within)
+        named, found, share = {"old": first.key, "new": new.key}, changes.to_dict(), changes.carried
+        page, view = partial(changes_page, changes, first, new), partial(changes_view, changes, first, new)
+    else:
+        evidence, sources = reranker.evidence(first, others, within), {one.key: one for one in others}
+        named, found, share = {"claim": first.key}, evidence.to_dict(), evidence.covered
+        page = partial(evidence_page, evidence, first, sources)
+        view = partial(evidence_view, evidence, first, sources, colour=has_colours())
+    if html is not None:
+        write_text(html, page())
+    if as_json:
+        print_object(named | found)
+    else:
+        print_view(view())
+    return share

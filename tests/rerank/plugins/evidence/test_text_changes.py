@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from moverank.rerank.distance.text_changes import TextChanges, changes_of
 from moverank.rerank.errors import NoKnownWords
+from moverank.rerank.plugins.evidence.text_changes import TextChanges, changes_of
 from moverank.rerank.ranking import Span
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.typed_units import Unit, units_of
-from tests.rerank.distance.test_evidence import EMBEDDING, TAU, TOKENIZER, WORDS
+from tests.rerank.plugins.evidence.test_evidence import EMBEDDING, TAU, TOKENIZER, WORDS
 
 _PAIR = {word: i // 2 for i, word in enumerate(WORDS)}
 _TEXTS = st.lists(st.sampled_from([*WORDS, "zorp", "5 mg", "not", "."]), max_size=12).map(" ".join)

@@ -23,8 +23,10 @@ from moverank import (
     UsageError,
     compare,
 )
+from moverank.indexer.operations.operation_registry import PLUG_INS
 from moverank.rerank.runtime.deadline import stopping
 from tests.indexer.world import TABLE, WORDS
+from tests.rerank.encoders.packages import write_installed
 
 EMBEDDING = Embedding.of(WORDS, [TABLE[word] for word in WORDS])
 RERANKER = Reranker(EMBEDDING)
@@ -108,6 +110,15 @@ def test_compare_takes_vectors_of_an_embedding_a_file_and_a_collection(tmp_path:
         evidence = compare("ant cat dog", sources, vectors, tau=0.5)
         assert isinstance(evidence, Evidence)
         assert evidence == found
+
+
+def test_no_package_replaces_or_doubles_the_operations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    points = dict.fromkeys(("changes", "compare"), "gone:Class")
+    monkeypatch.syspath_prepend(write_installed(tmp_path, "moverank_bad", points, "operations"))
+    monkeypatch.setattr(PLUG_INS, "_loaded", {})
+    assert {"changes", "compare"} <= {*PLUG_INS.names()}
+    assert RERANKER.evidence("ant", "ant").covered == 1.0
+    assert RERANKER.changes("ant", "ant").carried == 1.0
 
 
 def test_time_ends_a_comparison() -> None:

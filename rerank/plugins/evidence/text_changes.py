@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.answer import Answer
-from moverank.rerank.distance.allowed_arcs import Passages, UnitText, allowed_arcs, cost_limit, joined
-from moverank.rerank.distance.evidence import runs
-from moverank.rerank.distance.partial_transport import solve_partial
 from moverank.rerank.errors import NoKnownWords
+from moverank.rerank.plugins.evidence.allowed_arcs import Passages, UnitText, allowed_arcs, cost_limit, joined
+from moverank.rerank.plugins.evidence.evidence import runs
+from moverank.rerank.plugins.evidence.partial_transport import solve_partial
 from moverank.rerank.ranking import Span
 from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.words.embedding import Embedding

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.indexer.documents import Document, Part
-from moverank.indexer.formatters.comparison_marks import (
+from moverank.indexer.plugins.evidence.compared_texts import compared_passages
+from moverank.indexer.plugins.evidence.comparison_marks import (
     REASONS,
     ComparedMark,
     Side,
@@ -15,15 +16,14 @@ from moverank.indexer.formatters.comparison_marks import (
     evidence_sides,
     pieces,
 )
-from moverank.indexer.formatters.comparison_page import changes_page, evidence_page
-from moverank.indexer.formatters.comparison_view import changes_view, evidence_view
-from moverank.indexer.ranked_texts import compared_passages
-from moverank.rerank.distance.evidence import Evidence, evidence_of
-from moverank.rerank.distance.text_changes import TextChanges, changes_of
+from moverank.indexer.plugins.evidence.comparison_page import changes_page, evidence_page
+from moverank.indexer.plugins.evidence.comparison_view import changes_view, evidence_view
+from moverank.rerank.plugins.evidence.evidence import Evidence, evidence_of
+from moverank.rerank.plugins.evidence.text_changes import TextChanges, changes_of
 from moverank.rerank.ranking import Span
 from tests.indexer.formatters.samples import MALICIOUS, printed
 from tests.indexer.formatters.test_html_page import _Balance
-from tests.rerank.distance.test_evidence import EMBEDDING, TAU, TOKENIZER
+from tests.rerank.plugins.evidence.test_evidence import EMBEDDING, TAU, TOKENIZER
 
 CLAIM = Document("claim", "Title cat", (Part("The kitten naps. 5 mg & a dog <b>."), Part("A dog. It is not useful.")))
 SOURCES = {

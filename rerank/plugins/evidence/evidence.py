@@ -13,9 +13,16 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from moverank.rerank.answer import FLAT, Answer
-from moverank.rerank.distance.allowed_arcs import AllowedArcs, Passages, UnitText, allowed_arcs, cost_limit, joined
-from moverank.rerank.distance.partial_transport import solve_partial
 from moverank.rerank.errors import NoKnownWords
+from moverank.rerank.plugins.evidence.allowed_arcs import (
+    AllowedArcs,
+    Passages,
+    UnitText,
+    allowed_arcs,
+    cost_limit,
+    joined,
+)
+from moverank.rerank.plugins.evidence.partial_transport import solve_partial
 from moverank.rerank.ranking import Span
 from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.words.embedding import Embedding
@@ -73,6 +80,7 @@ class Uncovered(Answer):
 class SentenceEvidence(Answer):
     """A sentence of the claim: how many of its units are covered."""
 
+    OBJECT = "Sentence"
     KEYS: ClassVar = ("span", "covered", "covered_units", "units", "most", "carried", "uncovered")
 
     span: Annotated[Span, FLAT]

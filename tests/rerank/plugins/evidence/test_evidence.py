@@ -12,9 +12,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 from scipy.spatial.distance import cdist
 
-from moverank.rerank.distance.allowed_arcs import Passages, cost_limit
-from moverank.rerank.distance.evidence import Evidence, evidence_of
 from moverank.rerank.errors import NoKnownWords, OptionError
+from moverank.rerank.plugins.evidence.allowed_arcs import Passages, cost_limit
+from moverank.rerank.plugins.evidence.evidence import Evidence, evidence_of
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import tokenizer_of
 from moverank.rerank.words.typed_units import Unit, units_of

@@ -1,14 +1,17 @@
 """Which units may be carried to which, against distances by SciPy; sentences of texts with units."""
 
 from collections.abc import Iterator
+from datetime import date
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from moverank.rerank.distance.allowed_arcs import UnitText, allowed_arcs
 from moverank.rerank.distance.cell_limit import limit_cells, most_cells
 from moverank.rerank.errors import OutOfTime, TooLarge
+from moverank.rerank.plugins.evidence.allowed_arcs import UnitText, allowed_arcs, less_exact
 from moverank.rerank.runtime.deadline import stopping
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import tokenizer_of
@@ -50,6 +53,13 @@ def test_a_limit_of_memory_counts_the_arcs_that_there_are() -> None:
 def test_the_time_is_checked_between_blocks() -> None:
     with stopping(lambda: True), pytest.raises(OutOfTime):
         allowed_arcs(KEYS, KEYS, EMBEDDING, 1.0)
+
+
+@given(st.dates(date(1500, 1, 1), date(2099, 12, 31)))
+def test_a_date_implies_less_exact_ones(day: date) -> None:
+    assert set(less_exact(day.isoformat())) == {f"{day:%Y}", f"{day:%Y-%m}", f"--{day:%m-%d}"}
+    assert less_exact(f"{day:%Y-%m}") == (f"{day:%Y}",)
+    assert less_exact(f"{day:%Y}") == less_exact(f"--{day:%m-%d}") == ()
 
 
 @pytest.mark.parametrize(
