@@ -21,7 +21,6 @@ MODULES = {
     "upkeep": ("remove", "refit", "info", "check", "backup", "copy", "upgrade"),
     "demonstration": ("demo",),
     "help": ("help",),
-    "watching": ("watch",),
 }
 """The names of the commands of the core in each module."""
 

@@ -1,15 +1,15 @@
 """The one face of a collection, in one place or in shards, here or behind a server: `run`, and short forms of it."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from moverank.indexer.operations.operation import Found, Operation
-from moverank.indexer.search_options import Progress, SearchOptions, silent
+from moverank.indexer.search_options import Progress, SearchOptions, Where, silent
 
 if TYPE_CHECKING:  # a client imports none of them
     from pathlib import Path
 
-    from moverank.indexer.plugins.evidence.compare import Compare, CompareVersions
+    from moverank.indexer.documents import Event, Watch
     from moverank.indexer.queries import QueryText, Scores, SomeTexts, StoredKey
     from moverank.rerank.distance.explain import Explanation, WhyNot
     from moverank.rerank.plugins.evidence.evidence import Evidence
@@ -170,17 +170,13 @@ class Operated:
         Each source, a text or a `Document`, has its index as the key. Raises UnknownKey for a key without a document,
         UsageError for one that two have.
         """
-        from moverank.indexer.operations.operation_registry import operation_named
-
-        kind = cast("type[Compare]", operation_named("compare"))
-        return self.run(kind(claim=claim, sources=sources, keys=keys, tau=tau))
+        found: Evidence = self._run_named("compare", claim=claim, sources=sources, keys=keys, tau=tau)
+        return found
 
     def changes(self, old: "QueryText", new: "QueryText", tau: float | None = None) -> "TextChanges":
         """Return the changes between two versions, texts or a `Document` each; see `Reranker.changes`."""
-        from moverank.indexer.operations.operation_registry import operation_named
-
-        kind = cast("type[CompareVersions]", operation_named("changes"))
-        return self.run(kind(old=old, new=new, tau=tau))
+        found: TextChanges = self._run_named("changes", old=old, new=new, tau=tau)
+        return found
 
     def prove(
         self,
@@ -200,11 +196,9 @@ class Operated:
         excluded. The file is replaced atomically. Raises UsageError for other searches, UnknownKey, and IndexerError
         if the file cannot be written.
         """
-        from moverank.indexer.operations.operation_registry import operation_named
-
-        chosen, prove = SearchOptions.of(options, fields), operation_named("prove")
-        made = prove(path=path, query=query, similar=similar, vector=vector, options=chosen)
-        ranking: Ranking = self.run(made, progress=progress)
+        chosen: dict[str, Any] = {"path": path, "query": query, "similar": similar, "vector": vector}
+        chosen["options"] = SearchOptions.of(options, fields)
+        ranking: Ranking = self._run_named("prove", progress, **chosen)
         return ranking
 
     def digest(self, rank: str | None = None, gamma: float | None = None) -> str:
@@ -212,7 +206,57 @@ class Operated:
 
         `rank`: "wmd" or "pwmd" with options, by default with the collection's gamma and weights. Reads all documents.
         """
-        from moverank.indexer.operations.operation_registry import operation_named
-
-        found: str = self.run(operation_named("digest")(rank=rank, gamma=gamma)).digest
+        found: str = self._run_named("digest", rank=rank, gamma=gamma).digest
         return found
+
+    def watch(
+        self,
+        name: str,
+        query: "QueryText",
+        within: float | str,
+        *,
+        rank: str | None = None,
+        gamma: float | None = None,
+        where: Where | None = None,
+    ) -> "Watch":
+        """Add a watch: each document that is added or changed later, within a distance of a query, yields an event.
+
+        Events are the hits of an exact search in the state of their transaction, up to rounding at the limit. A watch
+        of the same `name` is replaced. `query`: a text or a `Document`, as in `search`. `within`: the largest distance,
+        or a share of the documents that are there, such as "1%", which becomes the distance of the last of so many
+        nearest ones. `rank`: a distance with options, by default WMD with the collection's gamma and weights. `where`:
+        only documents that pass this filter. A collection has at most 10,000 watches, whose names, queries and filters
+        have at most 20,000,000 characters together, as JSON. Raises UsageError for other rankings and other invalid
+        arguments, and while the collection's language is still to be found, NoKnownWords, and LockedError while another
+        process writes.
+        """
+        options = {"name": name, "query": query, "within": within, "rank": rank, "gamma": gamma, "where": where}
+        made: Watch = self._run_named("watch", **options)
+        return made
+
+    def unwatch(self, name: str) -> None:
+        """Remove a watch; its events stay. Raises UnknownKey, and LockedError while another process writes."""
+        self._run_named("unwatch", name=name)
+
+    def watches(self) -> "list[Watch]":
+        """Return all watches, by name."""
+        return [*self._run_named("watches").watches]
+
+    def events(self, after: int = 0, limit: int = 1000) -> "list[Event]":
+        """Return the first events of watches with a number above `after`, at most `limit`, in their order."""
+        return [*self._run_named("events", after=after, limit=limit).events]
+
+    def forget_events(self, before: int) -> int:
+        """Delete the events with a number below `before`, and return how many there were; numbers are not reused.
+
+        Raises LockedError while another process writes.
+        """
+        count: int = self._run_named("forget-events", before=before).forgotten
+        return count
+
+    def _run_named(self, name: str, progress: Progress = silent, /, **options: Any) -> Any:
+        """Return the answer to an operation of a plug-in; PlugInError if there is none of that name."""
+        from moverank.indexer.operations.operation_registry import other_operation
+
+        kind: Any = other_operation(name)
+        return self.run(kind(**options), progress=progress)

@@ -144,6 +144,8 @@ class Operation(Generic[Found]):
     """The type of its answer."""
     SERVED: ClassVar[bool] = True
     """Whether servers answer it; not if it writes files, or works on all documents for hours."""
+    OF_STATE: ClassVar[bool] = True
+    """Whether `run` gets a state; else it gets the open collection, which it may change, and no server answers it."""
 
     def run(self, state: OperatedState, work: Work = UNLIMITED) -> Found:
         """Return the answer for a state of a collection."""

@@ -36,7 +36,7 @@ def operation_named(name: str) -> Any:
 def served_operations() -> Iterator[type[Operation[Any]]]:
     """Yield the operations that servers answer; PlugInError for an unusable one of another package."""
     for kind in (*own_operations(), *map(other_operation, PLUG_INS.names())):
-        if kind.SERVED:
+        if kind.SERVED and kind.OF_STATE:
             yield kind
 
 

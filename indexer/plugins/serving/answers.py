@@ -23,7 +23,6 @@ from typing import (
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from moverank.indexer.documents import Event, Watch
 from moverank.indexer.store import Entry
 from moverank.rerank.answer import Answer, Number, bare, declared, is_object, members
 from moverank.rerank.ranking import Hit, Ranking
@@ -189,28 +188,6 @@ class DocumentsObject(TypedDict):
     """The number of all documents."""
     revision: int
     """The revision that was read."""
-
-
-@_described
-class WatchesObject(TypedDict):
-    """The watches of a collection."""
-
-    watches: list[object_of(Watch)]  # type: ignore[valid-type]
-    """Some of them, by name."""
-    total: int
-    """The number of all watches."""
-    revision: int
-    """The number of the last committed change."""
-
-
-@_described
-class EventsObject(TypedDict):
-    """Some events of the watches of a collection."""
-
-    events: list[object_of(Event)]  # type: ignore[valid-type]
-    """The events in their order."""
-    revision: int
-    """The number of the last committed change."""
 
 
 @_described

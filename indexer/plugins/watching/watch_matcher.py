@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from moverank.indexer.documents import Event, Watch
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters import document_test, field_tests, filtered_documents
+from moverank.indexer.plugins.watching.watches import watch_spec
 from moverank.indexer.ranking_spec import Weights
 from moverank.indexer.search.counted_query import TextCounter, part_counts
 from moverank.indexer.search.query import QueryWords
@@ -24,7 +25,6 @@ from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.encoder_fit import KnownWords, known_words, stored_frequencies
 from moverank.indexer.snapshot.segment import Terms, keep_words
 from moverank.indexer.store import Reader, Writer
-from moverank.indexer.watching.watches import watch_spec
 from moverank.indexer.word_factors import WordFactors, check_weights
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import Frequencies, PartCounts, weigh
@@ -159,6 +159,20 @@ def add_watch(writer: Writer, settings: Settings, embedding: Embedding, watch: W
         most = f"at most {_MOST_CHARACTERS:,} characters together, as JSON: with this one they would have {size:,}"
         raise UsageError(f"the watches of a collection have {most}; shorten its query or filter, or remove others")
     return watch
+
+
+class WatchFollower:
+    """Begins the matching of documents with watches in indexing runs; the words of watches are counted once."""
+
+    NAME = "watches"
+
+    def __init__(self) -> None:
+        self._pool: WatchPool | None = None
+
+    def begin(self, reader: Reader, settings: Settings, embedding: Embedding) -> "WatchMatcher":
+        """Return the matcher of a run, for the changes after the state of `reader`."""
+        self._pool = WatchPool.current(self._pool, reader.watches(), settings, embedding)
+        return WatchMatcher(self._pool, settings, embedding, reader.revision())
 
 
 class WatchMatcher:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from moverank.indexer.arguments import finite_number, text
 from moverank.indexer.documents import Document, Watch, content_fault, key_fault, text_fault
@@ -12,8 +12,19 @@ from moverank.indexer.queries import QueryText, query_document
 from moverank.indexer.ranking_spec import RankingSpec, distance_of, parse_ranking, resolve
 from moverank.indexer.search_options import Where
 
+if TYPE_CHECKING:
+    from moverank.indexer.collection import Collection
+
 NO_WATCHES = "shards have no watches of their own: add a watch to the place of each shard"
 """Why a collection in shards refuses a watch."""
+
+
+def in_one_place(state: Any) -> "Collection":
+    """Return a collection whose database can be read; UsageError for shards."""
+    if not hasattr(state, "reading"):
+        raise UsageError(NO_WATCHES)
+    collection: Collection = state
+    return collection
 
 
 @lru_cache

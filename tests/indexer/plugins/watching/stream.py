@@ -1,6 +1,6 @@
 """Indexes a stream of random documents in many transactions, in a process that may be killed.
 
-Usage: python -m tests.indexer.watching.stream PLACE SEED; it prints the key of each document that it adds.
+Usage: python -m tests.indexer.plugins.watching.stream PLACE SEED; it prints the key of each document that it adds.
 """
 
 import sys

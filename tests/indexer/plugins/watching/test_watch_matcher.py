@@ -14,10 +14,10 @@ from moverank import Collection, Document, Event, NoKnownWords, Part, Settings, 
 from moverank.indexer.files.location import collection_directory
 from moverank.indexer.indexing import sync
 from moverank.indexer.maintenance.backup import copy_collection
+from moverank.indexer.plugins.watching import watch_matcher
 from moverank.indexer.ranking_spec import parse_ranking, resolve
 from moverank.indexer.search_options import OtherGroups
 from moverank.indexer.store import Reader
-from moverank.indexer.watching import matching
 from tests.indexer.world import NO_VECTOR, WORDS, CollectionFactory, MakeCollection, Twin, document, random_documents
 from tests.samples import examples
 
@@ -311,7 +311,7 @@ def test_numbers_of_forgotten_events_are_not_given_again(watched: Collection, tm
 
 
 def test_a_collection_has_a_largest_number_of_watches(watched: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matching, "_MOST", 2)
+    monkeypatch.setattr(watch_matcher, "_MOST", 2)
     watched.watch("second", "bee", 1)
     with pytest.raises(UsageError, match="a collection has at most 2 watches: remove one"):
         watched.watch("third", "bee", 1)
@@ -327,7 +327,7 @@ def test_watches_have_a_largest_number_of_characters_together(
     with watched.reading() as reader:
         stored = [(each.name, json.dumps(each.asked.to_dict()), json.dumps(each.where)) for each in reader.watches()]
     most = sum(len(text) for each in stored for text in each)
-    monkeypatch.setattr(matching, "_MOST_CHARACTERS", most)
+    monkeypatch.setattr(watch_matcher, "_MOST_CHARACTERS", most)
     with pytest.raises(UsageError, match=f"have at most {most} characters together, as JSON: with this one they"):
         watched.watch("second", "bee bee", 1)
     assert watched.watches() == before

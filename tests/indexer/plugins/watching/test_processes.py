@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from moverank import Collection, Event
-from tests.indexer.watching.stream import documents
+from tests.indexer.plugins.watching.stream import documents
 from tests.indexer.world import CollectionFactory, Twin, document
 from tests.postgres_store import new_place
 
 pytestmark = pytest.mark.slow
 
-_ROOT = Path(__file__).parents[3]
+_ROOT = Path(__file__).parents[4]
 _WATCHES = {"pets": ("ant bee cat", 1.3, None), "red": ("dog elk", 1.6, ["label=red"]), "all": ("fox hen", 9.0, None)}
 
 
@@ -33,7 +33,7 @@ def place(request: pytest.FixtureRequest, factory: CollectionFactory, tmp_path: 
 
 
 def _started(place: str, seed: int) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "tests.indexer.watching.stream", place, str(seed)]
+    command = [sys.executable, "-m", "tests.indexer.plugins.watching.stream", place, str(seed)]
     return subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True)
 
 

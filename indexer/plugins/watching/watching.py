@@ -66,9 +66,8 @@ def add(
 ) -> None:
     """Add a watch, or replace the one of the same name: later documents within D of its query yield events."""
     from moverank.indexer.errors import UsageError
-    from moverank.indexer.formatters.terminal import print_object
-    from moverank.indexer.formatters.watch_lines import tried_lines, watch_line
     from moverank.indexer.limit_or_share import typed_limit
+    from moverank.indexer.plugins.watching.watch_lines import tried_lines, watch_line
     from moverank.indexer.reading.inputs.queries import single_query
 
     if sum(one is not None for one in (query, file, thread)) != 1:
@@ -79,46 +78,30 @@ def add(
             limit, ranked = collection.watched_distance(text or "", typed_limit(within), rank=rank, gamma=gamma)
             how: dict[str, Any] = {"max_distance": limit, "where": where, "exact": True, "spelling": False}
             tried = collection.search(text or "", k=_TRIED, rank=str(ranked), **how)
-            if as_json:
-                print_object(tried.to_dict())
-            else:
-                for line in tried_lines(tried, limit, _TRIED):
-                    typer.echo(line)
+            _print(tried.to_dict(), *tried_lines(tried, limit, _TRIED), as_json=as_json)
             return
         made = collection.watch(name, text or "", typed_limit(within), rank=rank, gamma=gamma, where=where)
-    if as_json:
-        print_object(made.to_dict())
-    else:
-        typer.echo(watch_line(made))
+    _print(made.to_dict(), watch_line(made), as_json=as_json)
 
 
 @app.command("list", epilog="Examples: `moverank watch list`  `moverank watch list --json`")
 def list_watches(index: Index = DEFAULT_INDEX, as_json: Json = False) -> None:
     """List the watches: name, largest distance, ranking, filter and query."""
-    from moverank.indexer.formatters.terminal import print_object
-    from moverank.indexer.formatters.watch_lines import watch_line
+    from moverank.indexer.plugins.watching.watch_lines import watch_line
 
     with _opened(index) as collection:
         found = collection.watches()
-    if as_json:
-        print_object({"watches": [watch.to_dict() for watch in found]})
-        return
-    for watch in found:
-        typer.echo(watch_line(watch))
+    _print({"watches": [watch.to_dict() for watch in found]}, *map(watch_line, found), as_json=as_json)
 
 
 @app.command(epilog="Example: `moverank watch remove plugs`")
 def remove(name: Name, index: Index = DEFAULT_INDEX, wait: Wait = 0.0, as_json: Json = False) -> None:
     """Remove a watch; its events stay."""
     from moverank.indexer.formatters.escaping import printable
-    from moverank.indexer.formatters.terminal import print_object
 
     with _opened(index, wait) as collection:
         collection.unwatch(name)
-    if as_json:
-        print_object({"removed": name})
-    else:
-        typer.echo(printable(f"removed the watch {name}"))
+    _print({"removed": name}, printable(f"removed the watch {name}"), as_json=as_json)
 
 
 @app.command(epilog="Example: `moverank watch forget --before 120`")
@@ -130,14 +113,9 @@ def forget(
     as_json: Json = False,
 ) -> None:
     """Delete old events; their numbers are not given again."""
-    from moverank.indexer.formatters.terminal import print_object
-
     with _opened(index, wait) as collection:
         count = collection.forget_events(before)
-    if as_json:
-        print_object({"forgotten": count})
-    else:
-        typer.echo(f"deleted {count:,} event{'s' * (count != 1)}")
+    _print({"forgotten": count}, f"deleted {count:,} event{'s' * (count != 1)}", as_json=as_json)
 
 
 @app.command(epilog="Examples: `moverank watch events`  `moverank watch events --after 120 --follow --json`")
@@ -150,15 +128,14 @@ def events(
     as_json: Json = False,
 ) -> None:
     """Print the events in their order: number, watch, distance, document, and the revision that changed it."""
-    from moverank.indexer.formatters.terminal import print_object
-    from moverank.indexer.formatters.watch_lines import event_line
+    from moverank.indexer.plugins.watching.watch_lines import event_line
 
     with _opened(index) as collection:
         try:
             while True:
                 some = collection.events(after, _SOME)
                 for event in some:
-                    print_object(event.to_dict()) if as_json else typer.echo(event_line(event))
+                    _print(event.to_dict(), event_line(event), as_json=as_json)
                 after = some[-1].number if some else after
                 if len(some) == _SOME:
                     continue
@@ -175,10 +152,16 @@ def _opened(index: Path, wait: float = 0.0) -> "Iterator[Collection]":
     """Open a collection that is in one place; UsageError for shards."""
     from moverank.indexer.collection import Collection
     from moverank.indexer.errors import UsageError
+    from moverank.indexer.plugins.watching.watches import NO_WATCHES
     from moverank.indexer.stores import other_store
-    from moverank.indexer.watching.watches import NO_WATCHES
 
     if other_store(index):
         raise UsageError(NO_WATCHES)
     with Collection.open(index, wait=wait) as collection:
         yield collection
+
+
+def _print(found: dict[str, Any], *lines: str, as_json: bool) -> None:
+    from moverank.indexer.formatters.terminal import print_object
+
+    print_object(found) if as_json else [*map(typer.echo, lines)]
