@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from moverank import Collection, Document, Part, UsageError
 from moverank.indexer.files.arrays import read_arrays, write_arrays
+from moverank.indexer.search.near_documents import Deduplication, Pairs
 from moverank.rerank.distance.near_pairs import Limit, NearPairs, PairsOfRow
 from moverank.rerank.distance.near_words import NearWords
 from tests.indexer.world import TABLE, WORDS, CollectionFactory, Twin, document, random_documents, snapshot_above
@@ -333,3 +334,13 @@ def test_pairs_by_a_sum_have_the_larger_of_both_totals(filled: Collection, rank:
     assert {frozenset(pair.keys) for pair in copies.pairs} == {
         frozenset(pair) for pair in combinations(("same0", "same1", "same2"), 2)
     }
+
+
+def test_answers_are_json_objects(filled: Collection) -> None:
+    pairs, copies = filled.pairs(k=9), filled.dedupe(0.7, explained=True, differing=True)
+    assert pairs.pairs
+    assert copies.removed
+    assert Pairs.from_dict(pairs.to_dict()) == pairs
+    assert Deduplication.from_dict(copies.to_dict()) == copies
+    assert list(pairs.to_dict()["pairs"][0])[:2] == ["key", "other"]
+    assert list(copies.to_dict()["removed"][0])[2:4] == ["duplicate_of", "duplicate_of_title"]
