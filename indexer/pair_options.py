@@ -37,7 +37,7 @@ class PairOptions:
         Option("Words without a vector are ignored, or far from all other words: ignored or far.", metavar="HOW"),
     ] = "ignored"
     resumed: bool = True
-    """Whether an interrupted run continues after the last document done."""
+    """Whether an interrupted run continues after the last document done; that of a server begins again."""
 
     def __post_init__(self) -> None:
         """Raise UsageError for invalid options; the ranking is parsed by `run`."""

@@ -194,7 +194,7 @@ class Operated:
         counts, by one search for each document. `gamma` and `where` as in `SearchOptions`. `unknown`: words without a
         vector are "ignored", or "far" from all other words. `progress` is called after each document; an interrupted
         run by wmd or pwmd continues after the last of these at the next call with the same arguments, unless it is not
-        `resumed`. Raises UsageError for other rankings, and without `within` and `k`.
+        `resumed`. Raises UsageError for other rankings, and without `within` and `k`; a server needs `k`.
         """
         from moverank.indexer.operations.pairs import FindPairs
         from moverank.indexer.pair_options import PairOptions

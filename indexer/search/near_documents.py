@@ -68,6 +68,12 @@ class PairedDocument(NamedTuple):
     stated: "Stated"
     beginning: str
 
+    @property
+    def characters(self) -> int:
+        """Return the most characters that a pair has of it."""
+        words = (self.key, self.title, self.title or self.beginning, *self.unknown_words, *self.stated.values())
+        return sum(map(len, words))
+
 
 def _unshared(one: "Stated", other: "Stated") -> Both:
     """Return what each of two documents states and the other does not, as it is written."""

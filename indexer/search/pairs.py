@@ -1,7 +1,7 @@
 """The nearest pairs of documents of a collection, and the graph of the k nearest neighbours of each."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from moverank.indexer.errors import UsageError
 from moverank.indexer.files.checksums import checksum
 from moverank.indexer.pair_options import PairSearch
 from moverank.indexer.ranking_spec import RankingSpec
+from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.differences import Facts, FactsIn
 from moverank.indexer.search.document_words import row_words
 from moverank.indexer.search.near_documents import PairedDocument, Pairs
@@ -57,7 +58,7 @@ class PairSource:
 
     `keys`, and `named` with titles and words without a vector, are by id. `far`: words without a vector are far from
     all others. `allowed` are the ids of documents considered, None: all; `why_empty` says why there are none.
-    `search_of` compares documents by a sum, None: only WMD compares them.
+    `search_of` compares documents by a sum, None: only WMD compares them. `size` counts what is shown.
     """
 
     view: View
@@ -69,6 +70,7 @@ class PairSource:
     allowed: NDArray[np.int64] | None = None
     why_empty: str | None = None
     search_of: SearchOf | None = None
+    size: AnswerSize = field(default_factory=lambda: AnswerSize(None))
 
     def pairs(self, search: PairSearch) -> Pairs:
         """Find the nearest pairs of documents, with their facts to show; see `find`."""
@@ -123,6 +125,8 @@ class PairSource:
     def shown(self, found: FoundPairs, facts: Mapping[int, Facts]) -> Pairs:
         """Return pairs with keys, titles, words without a vector, and what each document states."""
         documents = {id_: PairedDocument(*own, *facts[id_]) for id_, own in self.named(found.documents).items()}
+        characters = {id_: one.characters for id_, one in documents.items()}
+        self.size.add_facts(sum(characters[id_] for ids in (found.first, found.second) for id_ in ids.tolist()))
         return Pairs.of(found, documents, str(self.ranking), self.why_empty)
 
     def _compared(self) -> ComparedBags:

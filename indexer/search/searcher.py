@@ -19,7 +19,7 @@ from moverank.indexer.ranking_spec import VECTOR, RankingSpec, check_rules, dist
 from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.candidate_rankings import RerankTask, StoredCandidates, rerank_many
 from moverank.indexer.search.deduplication import deduplicate, separated, visiting_order
-from moverank.indexer.search.differences import stored_facts
+from moverank.indexer.search.differences import Facts, stored_facts
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.document_words import DocumentWords
 from moverank.indexer.search.explanations import StoredBag, explain_document, explain_exclusion, explain_words
@@ -187,8 +187,13 @@ class Searcher:
             key = self._reader.keys([id_])[id_]
             return search_or_error(lambda key: Search(files.view, files.similar(key, options)), key)
 
-        facts = partial(stored_facts, self._reader, tokenizer=self._settings.tokenizer)
-        about = self._reader.keys, named, facts, far, query.allowed, query.why_empty, search_of
+        size = AnswerSize(options.most_characters)
+
+        def facts(ids: Sequence[int]) -> dict[int, Facts]:
+            size.add_texts(self._reader, ids)
+            return stored_facts(self._reader, ids, self._settings.tokenizer)
+
+        about = self._reader.keys, named, facts, far, query.allowed, query.why_empty, search_of, size
         return PairSource(files.view, query.ranking, *about)
 
     def rerank(

@@ -26,6 +26,7 @@ from typing_extensions import TypedDict
 from moverank.indexer.contents.contents import Description
 from moverank.indexer.documents import Event, Watch
 from moverank.indexer.operations.explain import Excluded
+from moverank.indexer.search.near_documents import Pairs
 from moverank.indexer.store import Entry
 from moverank.rerank.answer import Answer, Number, bare, declared, is_object, members
 from moverank.rerank.distance.evidence import Evidence, SentenceEvidence
@@ -52,6 +53,7 @@ _ADDED: Mapping[type[Answer], Mapping[str, Any]] = {
     Excluded: _REVISION,
     Evidence: _REVISION,
     TextChanges: _REVISION,
+    Pairs: _REVISION,
 }
 """What an object has beside the keys of its answer."""
 

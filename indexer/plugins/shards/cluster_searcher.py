@@ -259,9 +259,14 @@ class ClusterSearcher:
         raise UsageError("a collection in shards cannot rank stored candidates: search it")
 
     def pairs(self, search: PairSearch, options: SearchOptions) -> Pairs:
-        """Find the nearest pairs of documents; the bags of all shards are compared in this process."""
+        """Find the nearest pairs of documents; the bags of all shards are compared in this process.
+
+        Raises UsageError in a server, whose memory they would fill.
+        """
         if options.where:
             raise UsageError("pairs of shards are those of all documents: leave --where out")
+        if options.stop is not None:
+            raise UsageError("a server does not compare the documents of shards in pairs: run `pairs` where they are")
         return pair_source(self._documents, self._ranking_of(options), far=search.far).pairs(search)
 
     def dedupe(self, search: PairSearch, options: SearchOptions, keep: DedupeOptions) -> Deduplication:
