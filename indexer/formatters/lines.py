@@ -17,7 +17,7 @@ from moverank.indexer.formatters.csv_tables import csv_line
 from moverank.indexer.formatters.document_lines import padded
 from moverank.indexer.formatters.escaping import isolated, printable
 from moverank.indexer.reading.inputs.candidate_lists import CandidateList
-from moverank.indexer.search.pairs import Pairs
+from moverank.indexer.search.near_documents import Pairs
 from moverank.indexer.search_options import Progress
 from moverank.rerank.evaluation.measures import run_field
 from moverank.rerank.ranking import Hit, Ranking
@@ -63,14 +63,7 @@ def csv_lines(found: Pairs, *, clusters: bool) -> Iterator[str]:
 def pair_objects(found: Pairs) -> Iterator[dict[str, Any]]:
     """Yield the JSON object of each pair."""
     for pair in found.pairs:
-        yield {
-            "key": pair.keys[0],
-            "other": pair.keys[1],
-            "distance": pair.distance,
-            "titles": list(pair.titles),
-            "unknown_words": [list(words) for words in pair.unknown_words],
-            "differences": [list(words) for words in pair.differences],
-        }
+        yield {name: value for name, value in pair.to_dict().items() if name != "beginnings"}
 
 
 def cluster_objects(found: Pairs) -> Iterator[dict[str, Any]]:
