@@ -1,4 +1,4 @@
-"""The database of a collection's directory: a SQLite file there, or the PostgreSQL schema that a file there names."""
+"""The database of a collection's directory: a SQLite file there, or the shared database that a file there names."""
 
 import sqlite3
 from collections.abc import Iterator
