@@ -1,6 +1,6 @@
 """Options as records: a command names the dataclasses that it takes, and gets them built from its options."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
@@ -62,15 +62,22 @@ def typed_option(option: Option, *flags: str, complete: Any = None, parser: Any 
     )
 
 
-_COMPLETED: dict[str, Any] = {"rank": complete_rank, "distance": complete_rank, "group_by": complete_field}
+_COMPLETED: dict[str, Any] = {
+    "rank": complete_rank,
+    "distance": complete_rank,
+    "methods": complete_rank,
+    "group_by": complete_field,
+}
 
 
 def typed(kind: Any) -> Any:
     """Return the type for Typer: a text for a record, and for a number or a text; a list for several values."""
     parts = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+    if list[int] in parts:
+        return kind
     if bool in parts:
         return bool
-    if any(get_origin(one) in (list, tuple, Iterable) for one in parts):
+    if any(get_origin(one) in (list, tuple, Iterable, Sequence) for one in parts):
         return list[str] | None if NoneType in parts else list[str]
     if str in parts:
         return str | None if NoneType in parts else str
