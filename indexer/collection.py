@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from moverank.indexer.arguments import LARGEST, items, switch, texts, whole_number
 from moverank.indexer.contents.contents import Contents
@@ -22,7 +22,7 @@ from moverank.indexer.indexing.collection_vectors import (
     remove_other_vectors,
 )
 from moverank.indexer.limit_or_share import limit_or_share, part_of
-from moverank.indexer.operations.operation import Found, Operation, Work
+from moverank.indexer.operations.operation import Found, OperatedState, Operation, Work
 from moverank.indexer.operations.read_state import ReadState
 from moverank.indexer.queries import QueryText, StoredKey, explained_query
 from moverank.indexer.ranking_spec import RankingSpec, distance_of
@@ -587,7 +587,9 @@ class Collection(Face, StoredDocuments):
         repeated(compact)  # the preceding change is committed already
 
     def run(self, operation: Operation[Found], *, progress: Progress = silent) -> Found:
-        """Return the answer to an operation, on the state that is searched."""
+        """Return the answer to an operation, on the state that is searched, or the last one if it searches nothing."""
+        if not operation.SEARCHES:
+            return operation.run(cast("OperatedState", self), Work(progress))
         return self._states.run(partial(operation.run, work=Work(progress)))
 
     def _answer_many(self, requests: "Iterable[QueryText | StoredKey]", options: SearchOptions) -> "Iterator[Ranking]":

@@ -88,6 +88,10 @@ class StateContents(Protocol):
         """Return a document with the facts that are stored about it; UnknownKey if there is none with the key."""
         ...
 
+    def why_empty(self) -> str | None:
+        """Return why no document passes the filter; None if any does, or there is no filter."""
+        ...
+
 
 class OperatedState(Protocol):
     """A state of a collection that operations read."""
@@ -144,6 +148,8 @@ class Operation(Generic[Found]):
     """The type of its answer."""
     SERVED: ClassVar[bool] = True
     """Whether servers answer it; not if it writes files, or works on all documents for hours."""
+    SEARCHES: ClassVar[bool] = True
+    """Whether it needs word vectors; if not, it runs before there are any, on what was committed last."""
 
     def run(self, state: OperatedState, work: Work = UNLIMITED) -> Found:
         """Return the answer for a state of a collection."""

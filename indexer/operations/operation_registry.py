@@ -17,10 +17,11 @@ PLUG_INS = PlugIns[Operation[Any]](
 def own_operations() -> tuple[type[Operation[Any]], ...]:
     """Return the operations of the core, but for `Search`, which servers have in forms of its own."""
     from moverank.indexer.operations.compare import Compare, CompareVersions
+    from moverank.indexer.operations.documents import ListDocuments, ShowDocument
     from moverank.indexer.operations.explain import Explain, ExplainExclusion
     from moverank.indexer.operations.search import Rerank, Similar
 
-    return (Compare, CompareVersions, Similar, Rerank, Explain, ExplainExclusion)
+    return (Compare, CompareVersions, Similar, Rerank, Explain, ExplainExclusion, ListDocuments, ShowDocument)
 
 
 def operation_named(name: str) -> type[Operation[Any]]:

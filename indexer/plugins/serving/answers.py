@@ -25,8 +25,8 @@ from typing_extensions import TypedDict
 
 from moverank.indexer.contents.contents import Description
 from moverank.indexer.documents import Event, Watch
+from moverank.indexer.operations.documents import Documents
 from moverank.indexer.operations.explain import Excluded
-from moverank.indexer.store import Entry
 from moverank.rerank.answer import Answer, Number, bare, declared, is_object, members
 from moverank.rerank.distance.evidence import Evidence, SentenceEvidence
 from moverank.rerank.distance.explain import Explanation, WhyNot
@@ -52,6 +52,7 @@ _ADDED: Mapping[type[Answer], Mapping[str, Any]] = {
     Excluded: _REVISION,
     Evidence: _REVISION,
     TextChanges: _REVISION,
+    Documents: _REVISION,
 }
 """What an object has beside the keys of its answer."""
 
@@ -186,20 +187,6 @@ class CollectionsObject(TypedDict):
 
     collections: list[CollectionObject]
     """All of them; the first is the default."""
-
-
-@_described
-class DocumentsObject(TypedDict):
-    """A page of the documents of a collection."""
-
-    documents: list[object_of(Entry)]  # type: ignore[valid-type]
-    """The documents in the order in which they were added."""
-    found: int
-    """The number of documents that pass the filter."""
-    total: int
-    """The number of all documents."""
-    revision: int
-    """The revision that was read."""
 
 
 @_described
