@@ -238,7 +238,7 @@ class Collection(Face, StoredDocuments):
         """
         from moverank.indexer.indexing.creation import with_words_of
         from moverank.indexer.indexing.first_texts import with_language, with_vocabulary
-        from moverank.indexer.indexing.sync import Sync
+        from moverank.indexer.indexing.sync import Sync, SyncCallbacks
         from moverank.indexer.indexing.uncompared import Uncompared, check_dedupe
         from moverank.indexer.indexing.word_counts import WordCounter
         from moverank.indexer.reading.inputs.vectors_by_key import VectorsByKey
@@ -253,13 +253,13 @@ class Collection(Face, StoredDocuments):
             settings, records = with_vocabulary(with_words_of(self._embedding, settings), records)
             counter = WordCounter(settings.tokenizer, self._embedding)
             new = Uncompared(self._store, within)
-            callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed, "stored": new.add}
             matcher = None if dry_run else self._matcher(settings)
-            if not dry_run:
-                callbacks["follow"] = [new.follow, *([matcher.follow] if matcher else [])]
+            follow = [] if dry_run else [new.follow, *([matcher.follow] if matcher else [])]
+            callbacks = SyncCallbacks(rejected, changed, new.add, follow=follow)
             if settings != self.settings:
-                callbacks["begin"] = lambda writer: writer.set_settings(settings.stored())
-            sync = Sync(self._store, counter, settings.tokens_digest(), scope=scope, strict=strict, **callbacks)
+                callbacks = replace(callbacks, begin=lambda writer: writer.set_settings(settings.stored()))
+            salt = settings.tokens_digest()
+            sync = Sync(self._store, counter, salt, scope=scope, strict=strict, callbacks=callbacks)
             if vectors is not None:
                 records = VectorsByKey.of(vectors).attached(records)
             changes = sync.run(records, prune=prune, confirmed=confirmed, dry_run=dry_run)
