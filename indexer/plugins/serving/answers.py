@@ -23,7 +23,6 @@ from typing import (
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from moverank.indexer.store import Entry
 from moverank.rerank.answer import Answer, Number, bare, declared, is_object, members
 from moverank.rerank.ranking import Hit, Ranking
 
@@ -177,19 +176,6 @@ class CollectionsObject(TypedDict):
 
 
 @_described
-class DocumentsObject(TypedDict):
-    """A page of the documents of a collection."""
-
-    documents: list[object_of(Entry)]  # type: ignore[valid-type]
-    """The documents in the order in which they were added."""
-    found: int
-    """The number of documents that pass the filter."""
-    total: int
-    """The number of all documents."""
-    revision: int
-    """The revision that was read."""
-
-
 @_described
 class RankedTextObject(TypedDict):
     """A text as Text Embeddings Inference ranks it."""
