@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from moverank.indexer.state.contents import Description
-
 from moverank.indexer.operations.operation import UNLIMITED, OperatedState, Operation, StateContents, Work
 from moverank.indexer.option import Option
 from moverank.indexer.search_options import Where
+from moverank.indexer.state.contents import Description
 from moverank.indexer.store import Entry
 from moverank.rerank.answer import OPTIONAL, Answer
 

@@ -44,7 +44,7 @@ WaitForSearches = Annotated[bool, Query(description="Answer once searches see th
 _INTERVAL = 0.05  # seconds between two checks whether a change is searched
 
 
-@router.get("/{name}/documents", responses=sends(Documents))
+@router.get("/{name}/documents", responses=sends(Documents, revised=True))
 async def list_documents(
     served: ServedHere,
     state: ThisServer,
