@@ -59,7 +59,8 @@ def _object_of(kind: Any, revised: bool) -> Any:
 
 def object_of(kind: Any, *, revised: bool = False) -> Any:
     """Return the type of the JSON object of an answer, a class, with the keys that the server adds."""
-    return _object_of(kind, revised and kind not in _ADDED)
+    has_own = kind in _ADDED or any(one.attribute == "revision" for one in declared(kind))
+    return _object_of(kind, revised and not has_own)
 
 
 def _keys(kind: Any) -> dict[str, Any]:
