@@ -9,15 +9,13 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import ot
 import pytest
-from scipy.spatial.distance import cdist
 
 from moverank import Changes, Collection, CollectionError, Document, PruneRefused, RecordError, Rejection, UsageError
 from moverank.indexer.indexing import sync
 from moverank.indexer.indexing.uncompared import UNCOMPARED
 from moverank.indexer.maintenance.check import check_collection
-from tests.indexer.world import TABLE, WORDS, CollectionFactory, MakeCollection, document
+from tests.indexer.world import WORDS, CollectionFactory, MakeCollection, Twin, document, pair_distances
 
 WITHIN = 0.7
 
@@ -34,16 +32,6 @@ def _batches() -> list[list[Document]]:
         texts |= {key: " ".join(rng.choice(WORDS, rng.integers(2, 5))) for key in [*changed, *keys]}
         runs.append([document(key, texts[key]) for key in dict.fromkeys([*keys, *changed, *unchanged])])
     return runs
-
-
-def _distances(documents: Iterable[Document]) -> Distances:
-    """Return the distances of all pairs by POT."""
-    vectors = np.array([TABLE[word] for word in WORDS])
-    costs, bags = cdist(vectors, vectors), dict[str, Any]()
-    for each in documents:
-        counts = np.array([each.parts[0].text.split().count(word) for word in WORDS], float)
-        bags[each.key] = counts / counts.sum()
-    return {frozenset(pair): float(ot.emd2(bags[pair[0]], bags[pair[1]], costs)) for pair in combinations(bags, 2)}
 
 
 def _left_out(before: Sequence[str], new: Sequence[str], distances: Distances) -> list[str]:
@@ -84,7 +72,7 @@ def test_runs_leave_out_what_brute_force_does(make_collection: MakeCollection) -
         new = [key for key in stored if key in now and key not in unchanged]  # visited first: they keep their ids
         new += [key for key in now if key not in stored]
         before = [key for key in stored if key not in new]
-        distances = _distances([*({**stored, **now}).values()])
+        distances = pair_distances(Twin({**stored, **now}))
         assert min(abs(distance - WITHIN) for distance in distances.values()) > 1e-6
         run = _Run(collection, documents)
         expected = _left_out(before, new, distances)

@@ -6,11 +6,9 @@ from itertools import combinations, product
 from typing import Any
 
 import numpy as np
-import ot
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.spatial.distance import cdist
 
 from moverank import Collection, CollectionError, Document, LockedError, UsageError
 from moverank.indexer.files.writer_lock import locked
@@ -18,7 +16,7 @@ from moverank.indexer.search.deduplication import Deduplication, deduplicated
 from moverank.indexer.search.pair_search import FoundPairs
 from moverank.indexer.search_options import KeepOrder
 from moverank.rerank.ranking import StageCounts
-from tests.indexer.world import TABLE, WORDS, CollectionFactory, document
+from tests.indexer.world import WORDS, CollectionFactory, Twin, document, interrupt_at, pair_distances
 
 pytestmark = pytest.mark.store
 
@@ -51,15 +49,7 @@ def filled(factory: CollectionFactory) -> Iterator[Collection]:
 @pytest.fixture(scope="module")
 def distances() -> Distances:
     """Return the distances of all pairs by POT."""
-    counts = {
-        each.key: np.array([each.parts[0].text.split().count(word) for word in WORDS], float)
-        for each in _documents()
-        if each.key != "none"
-    }
-    vectors = np.array([TABLE[word] for word in WORDS])
-    costs = cdist(vectors, vectors)
-    bags = {key: own / own.sum() for key, own in counts.items()}
-    return {frozenset(pair): float(ot.emd2(bags[pair[0]], bags[pair[1]], costs)) for pair in combinations(bags, 2)}
+    return pair_distances(Twin.of(_documents()))
 
 
 def _year(date: Any, *, last: bool) -> str | None:
@@ -261,14 +251,8 @@ def test_documents_that_are_not_compared_are_not_among_the_kept(factory: Collect
 @pytest.mark.slow
 def test_an_interrupted_run_continues(filled: Collection) -> None:
     expected, steps = filled.dedupe(WITHIN, unknown="ignored"), list[int]()
-
-    def interrupt(task: str, done: int, total: int | None, unit: str) -> None:
-        assert (task, total, unit) == ("Comparing", N, "documents")
-        if done == 40:
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        filled.dedupe(WITHIN, progress=interrupt, unknown="ignored")
+        filled.dedupe(WITHIN, progress=interrupt_at(40, "Comparing", N, "documents"), unknown="ignored")
 
     def record(task: str, done: int, total: int | None, unit: str) -> None:
         _ = task, total, unit
