@@ -1,6 +1,7 @@
 """Whatever bytes a file holds: every reader terminates, with documents and reasons."""
 
 import gzip
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from moverank.indexer.errors import ReadError
 from moverank.indexer.files import gzip_limit
 from moverank.indexer.reading import DOCUMENT_FORMATS, THREAD_FORMATS, read_documents, read_threads, source_reader
 from moverank.indexer.reading.inputs.queries import read_queries
+from tests.samples import examples
 
 _SEEDS = [
     b'{"id": "a", "text": "x", "comments": [{"text": "y", "rank": 1}]}\n',
@@ -31,10 +33,13 @@ _PIECES = st.sampled_from(
     [*_SEEDS, b'"', b"\0", b"\xff\xfe", b"\xed\xa0\x80", b"<!DOCTYPE a>", b"&#0;", b"\x1f\x8b", b"\n\n"]
 )
 
+_STARTS = st.builds(lambda seed, end: seed[:end], st.sampled_from(_SEEDS), st.integers(0, 60))
+
 
 @st.composite
 def _files(draw: st.DrawFn) -> bytes:
-    data = b"".join(draw(st.lists(_PIECES | st.binary(max_size=20), max_size=6)))
+    data = b"".join(draw(st.lists(_PIECES | _STARTS | st.binary(max_size=200), max_size=6)))
+    data = gzip.compress(data) if draw(st.booleans()) else data
     return data[: draw(st.integers(0, len(data)))] if draw(st.booleans()) else data
 
 
@@ -43,6 +48,7 @@ def _files(draw: st.DrawFn) -> bytes:
     [(read_documents, name) for name in (None, *DOCUMENT_FORMATS)]
     + [(read_threads, name) for name in (None, *THREAD_FORMATS)],
 )
+@examples(2)
 @given(data=_files())
 def test_documents_and_threads(
     tmp_path: Path, read: Callable[..., Iterator[Document | Rejection]], format_: str | None, data: bytes
@@ -52,16 +58,14 @@ def test_documents_and_threads(
         results = list(read([str(tmp_path / "file")], format=format_))
     except ReadError as error:
         assert "\n" not in str(error)  # noqa: PT017 - it may be refused as a whole
-    else:
-        _check_results(results)
-
-
-def _check_results(results: list[Document | Rejection]) -> None:
+        return
     for record in results:
         if isinstance(record, Document):
             assert record.key.strip()
             assert record.title or any(part.text.strip() for part in record.parts)
+            assert all(part.rank >= 0 for part in record.parts)
             assert "\0" not in record.key + record.title
+            json.dumps([record.key, record.title, record.label, dict(record.metadata)], ensure_ascii=False).encode()
         else:
             assert record.reason
 

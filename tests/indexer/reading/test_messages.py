@@ -1,5 +1,4 @@
 import mailbox
-from collections.abc import Callable
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -7,12 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.indexer.documents import Document, Part, Rejection
+from moverank.indexer.documents import Document, Part
 from moverank.indexer.reading import streams
 from moverank.indexer.reading.formats.mail import Mail, parse_mail
-
-Write = Callable[[str, str | bytes], str]
-Read = Callable[..., tuple[list[Document], list[Rejection]]]
+from tests.indexer.reading.conftest import Read, Write
 
 NEWS = b"""From: someone@example.org (Some One)
 Subject: Re: RE:  re[2]: Fast

@@ -13,11 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.indexer.documents import Document, Rejection
-from moverank.indexer.errors import IndexerError, UsageError
+from moverank.indexer.errors import UsageError
 from moverank.indexer.reading import DOCUMENT_FORMATS, THREAD_FORMATS, read_documents, read_threads
+from tests.indexer.reading.conftest import Write
 
-Write = Callable[[str, str | bytes], str]
-Read = Callable[..., tuple[list[Document], list[Rejection]]]
 Reader = Callable[..., Iterator[Document | Rejection]]
 
 FORMATS = [(read_documents, name) for name in DOCUMENT_FORMATS] + [(read_threads, name) for name in THREAD_FORMATS]
@@ -67,28 +66,6 @@ def test_the_format_is_detected(write: Write, read: Reader, name: str) -> None:
     path = write(f"a.{extension}.gz", gzip.compress(SAMPLES[name]))
     if name != "lines":
         assert list(read([path])) == list(read([path], format=name))
-
-
-@given(data=st.binary(max_size=200), sample=st.booleans(), cut=st.integers(0, 60), zipped=st.booleans())
-@pytest.mark.parametrize(("read", "name"), [*FORMATS, (read_documents, None), (read_threads, None)])
-def test_any_bytes_are_read_or_rejected(
-    tmp_path: Path, read: Reader, name: str | None, data: bytes, sample: bool, cut: int, zipped: bool
-) -> None:
-    start = SAMPLES[name][:cut] if sample and name else b""
-    whole = gzip.compress(start + data)[: cut * 4] if zipped else start + data
-    (tmp_path / "a").write_bytes(whole)
-    try:
-        found = list(read([str(tmp_path / "a")], format=name))
-    except IndexerError:
-        return
-    for item in found:
-        if isinstance(item, Document):
-            assert item.key.strip()
-            json.dumps([item.key, item.title, item.label, dict(item.metadata)], ensure_ascii=False).encode()
-            assert item.title or any(part.text.strip() for part in item.parts)
-            assert all(part.rank >= 0 for part in item.parts)
-        else:
-            assert item.reason
 
 
 @given(

@@ -1,5 +1,4 @@
 import gzip
-from collections.abc import Callable
 from html import escape
 from random import Random
 
@@ -7,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.indexer.documents import Document, Part, Rejection
+from moverank.indexer.documents import Document, Part
 from moverank.indexer.reading import streams
-
-Write = Callable[[str, str | bytes], str]
-Read = Callable[..., tuple[list[Document], list[Rejection]]]
+from tests.indexer.reading.conftest import Read, Write
 
 
 def row(**attributes: object) -> str:

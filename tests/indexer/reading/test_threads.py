@@ -1,15 +1,12 @@
 import json
-from collections.abc import Callable
 
 import pytest
 
-from moverank.indexer.documents import Document, Part, Rejection
+from moverank.indexer.documents import Document, Part
 from moverank.indexer.reading import Fields
 from moverank.indexer.reading.formats.threads import thread_of
 from moverank.indexer.reading.records import BadRecord
-
-Write = Callable[[str, str | bytes], str]
-Read = Callable[..., tuple[list[Document], list[Rejection]]]
+from tests.indexer.reading.conftest import Read, Write
 
 
 def comments(*items: object) -> dict[str, object]:
