@@ -14,6 +14,7 @@ from moverank.indexer.errors import ReadError
 from moverank.indexer.files import gzip_limit
 from moverank.indexer.reading import DOCUMENT_FORMATS, THREAD_FORMATS, read_documents, read_threads, source_reader
 from moverank.indexer.reading.inputs.queries import read_queries
+from tests.indexer.reading.test_reading import SAMPLES
 from tests.samples import examples
 
 _SEEDS = [
@@ -33,12 +34,12 @@ _PIECES = st.sampled_from(
     [*_SEEDS, b'"', b"\0", b"\xff\xfe", b"\xed\xa0\x80", b"<!DOCTYPE a>", b"&#0;", b"\x1f\x8b", b"\n\n"]
 )
 
-_STARTS = st.builds(lambda seed, end: seed[:end], st.sampled_from(_SEEDS), st.integers(0, 60))
-
 
 @st.composite
-def _files(draw: st.DrawFn) -> bytes:
-    data = b"".join(draw(st.lists(_PIECES | _STARTS | st.binary(max_size=200), max_size=6)))
+def _files(draw: st.DrawFn, sample: bytes = b"") -> bytes:
+    """Draw a file that begins as the sample does, or with another format, zipped or cut."""
+    start = sample[: draw(st.integers(0, len(sample)))]
+    data = start + b"".join(draw(st.lists(_PIECES | st.binary(max_size=20), max_size=6)))
     data = gzip.compress(data) if draw(st.booleans()) else data
     return data[: draw(st.integers(0, len(data)))] if draw(st.booleans()) else data
 
@@ -49,11 +50,11 @@ def _files(draw: st.DrawFn) -> bytes:
     + [(read_threads, name) for name in (None, *THREAD_FORMATS)],
 )
 @examples(2)
-@given(data=_files())
+@given(drawn=st.data())
 def test_documents_and_threads(
-    tmp_path: Path, read: Callable[..., Iterator[Document | Rejection]], format_: str | None, data: bytes
+    tmp_path: Path, read: Callable[..., Iterator[Document | Rejection]], format_: str | None, drawn: st.DataObject
 ) -> None:
-    (tmp_path / "file").write_bytes(data)
+    (tmp_path / "file").write_bytes(drawn.draw(_files(SAMPLES.get(format_ or "", b""))))
     try:
         results = list(read([str(tmp_path / "file")], format=format_))
     except ReadError as error:
