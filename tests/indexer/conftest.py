@@ -1,3 +1,4 @@
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,14 @@ def make_collection(factory: CollectionFactory) -> Iterator[MakeCollection]:
 def collection(make_collection: MakeCollection) -> Collection:
     """Return an empty collection with default settings."""
     return make_collection()
+
+
+@pytest.fixture
+def no_log() -> Iterator[None]:
+    """Log no errors."""
+    logging.disable(logging.ERROR)
+    yield
+    logging.disable(logging.NOTSET)
 
 
 @pytest.fixture

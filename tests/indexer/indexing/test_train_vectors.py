@@ -1,7 +1,5 @@
 """Word vectors trained on the texts of a collection, if its settings name no source."""
 
-import logging
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,11 +20,7 @@ def few_texts_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "FEW_TEXTS", 2)
 
 
-@pytest.fixture(autouse=True)
-def _no_log() -> Iterator[None]:
-    logging.disable(logging.ERROR)
-    yield
-    logging.disable(logging.NOTSET)
+pytestmark = pytest.mark.usefixtures("no_log")
 
 
 def test_a_small_corpus_is_trained_by_lsi(make_collection: MakeCollection) -> None:
