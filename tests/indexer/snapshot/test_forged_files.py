@@ -145,6 +145,13 @@ def _check(forged: list[Path], expected: Any, rankings: _Rankings = _RANKINGS) -
         assert any(f"{path}/snapshot-" in note for note in notes), path.name
 
 
+def _check_same(source: Path, forged: list[Path], rankings: _Rankings) -> None:
+    """Check that copies have the answers of their source."""
+    answers, _ = _answers([source, *forged], rankings)
+    for path in forged:
+        assert answers[str(path)] == answers[str(source)], path.name
+
+
 @pytest.mark.parametrize("name", [*ARRAYS, *VOCABULARY])
 def test_an_array_of_a_snapshot(threads: tuple[Path, Any], tmp_path: Path, name: str) -> None:
     _check(_copies(threads[0], tmp_path, name, (ARRAYS | VOCABULARY)[name], _forgeries(name)), threads[1])
@@ -234,9 +241,7 @@ def test_what_is_cached(threads: tuple[Path, Any], tmp_path: Path) -> None:
                 directory = Path(shutil.copytree(threads[0], tmp_path / f"{name}, {array}: {what}"))
                 write_arrays(directory / name, arrays | {array: change(arrays[array])}, key)
                 forged.append(directory)
-    answers, _ = _answers([threads[0], *forged], _OF_CACHED)
-    for path in forged:
-        assert answers[str(path)] == answers[str(threads[0])], path.name
+    _check_same(threads[0], forged, _OF_CACHED)
 
 
 def test_the_sample_of_mutual_proximity(threads: tuple[Path, Any], tmp_path: Path) -> None:
@@ -249,6 +254,4 @@ def test_the_sample_of_mutual_proximity(threads: tuple[Path, Any], tmp_path: Pat
             directory = Path(shutil.copytree(threads[0], tmp_path / f"{array}: {what}"))
             write_arrays(directory / sample.name, arrays | {array: change(arrays[array])})
             forged.append(directory)
-    answers, _ = _answers([threads[0], *forged], _OF_SAMPLE)
-    for path in forged:
-        assert answers[str(path)] == answers[str(threads[0])], path.name
+    _check_same(threads[0], forged, _OF_SAMPLE)
