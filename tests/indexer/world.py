@@ -35,7 +35,7 @@ STOP_WORDS = ("of", "the")
 PAPER_GAMMA = 0.75
 
 MakeCollection = Callable[..., Collection]
-"""Type of the fixture `make_collection`: settings by name -> an empty collection."""
+"""Type of the fixture `make_collection`: documents, if any, settings by name -> a collection."""
 
 
 def document(
@@ -224,6 +224,13 @@ class CollectionFactory:
             self._created[name] = self.path()
             Collection.create(self._created[name], settings).close()
         return Collection.open(shutil.copytree(self._created[name], self.path()))
+
+    @contextmanager
+    def filled(self, documents: Iterable[Document], **choices: Any) -> Iterator[Collection]:
+        """Open a new collection of documents."""
+        with self.empty(**choices) as collection:
+            collection.index(documents)
+            yield collection
 
     @contextmanager
     def partly_stored(

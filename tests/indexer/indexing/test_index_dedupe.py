@@ -112,8 +112,7 @@ def test_a_run_on_the_same_records_ends_in_the_same_collection(
 
 
 def test_documents_that_were_there_before_stay(make_collection: MakeCollection) -> None:
-    collection = make_collection()
-    collection.index([document("a", "ant bee"), document("b", "ant bee"), document("c", "fox")])
+    collection = make_collection([document("a", "ant bee"), document("b", "ant bee"), document("c", "fox")])
     run = _Run(collection, [document("n", "bee ant"), document("c", "ant bee"), document("m", "fox")])
     assert sorted(run.left_out) == ["c", "n"]  # the changed document goes, with its new text
     assert list(collection.keys()) == ["a", "b", "m"]
@@ -145,8 +144,7 @@ def test_words_without_a_vector_are_far_and_documents_without_words_are_not_comp
 
 
 def test_runs_that_prune_or_are_strict(make_collection: MakeCollection) -> None:
-    collection = make_collection()
-    collection.index([document("a", "ant"), document("b", "bee"), document("c", "cat")])
+    collection = make_collection([document("a", "ant"), document("b", "bee"), document("c", "cat")])
     documents = [document("a", "ant"), document("b", "bee"), document("n", "ant")]
     run = _Run(collection, documents, prune=True, strict=True)
     assert (run.changes.removed, run.changes.unchanged, run.left_out) == (1, 2, ["n"])
@@ -189,8 +187,7 @@ def test_the_same_records_after_an_interrupted_run_are_counted_once(make_collect
 
 
 def test_what_a_run_without_it_has_changed_stays(make_collection: MakeCollection) -> None:
-    collection = make_collection()
-    collection.index([document("a", "ant bee"), document("far", "kiwi")])
+    collection = make_collection([document("a", "ant bee"), document("far", "kiwi")])
     documents = [document(key, "ant bee") for key in ("changed", "same", "removed", "pruned")]
     with pytest.raises(KeyboardInterrupt):
         _Run(collection, documents, progress=_interrupt)
@@ -210,8 +207,7 @@ def _events(collection: Collection) -> list[tuple[str, str]]:
 
 
 def test_documents_yield_events_when_they_are_stored(make_collection: MakeCollection) -> None:
-    collection = make_collection()
-    collection.index([document("a", "ant bee")])
+    collection = make_collection([document("a", "ant bee")])
     collection.watch("all", "ant", 1000)
     documents = [document("b", "ant bee"), document("c", "elk fox"), document("d", "elk fox"), document("e", "gnu")]
     with pytest.raises(KeyboardInterrupt):
@@ -223,8 +219,7 @@ def test_documents_yield_events_when_they_are_stored(make_collection: MakeCollec
 
 
 def test_later_runs_neither_repeat_nor_add_events_of_an_interrupted_one(make_collection: MakeCollection) -> None:
-    collection = make_collection()
-    collection.index([document("a", "ant bee")])
+    collection = make_collection([document("a", "ant bee")])
     collection.watch("all", "ant", 1000)
     with pytest.raises(KeyboardInterrupt):
         _Run(collection, [document("x", "elk"), document("y", "fox")], progress=_interrupt)

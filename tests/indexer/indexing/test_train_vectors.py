@@ -70,8 +70,7 @@ def test_training_options_are_applied(
 
 
 def test_later_documents_use_the_trained_vectors(make_collection: MakeCollection) -> None:
-    collection = make_collection(embedding="lsi")
-    collection.index(_TEXTS)
+    collection = make_collection(_TEXTS, embedding="lsi")
     fingerprint = open_vectors(vectors_in(collection.path)).fingerprint
     changes = collection.index([document("later", "ant unheard"), document("strange", "unheard")])
     assert (changes.added, changes.wordless) == (2, 1)
@@ -122,6 +121,5 @@ def test_training_waits_for_enough_words(make_collection: MakeCollection) -> Non
 
 
 def test_nothing_is_trained_without_documents(make_collection: MakeCollection) -> None:
-    collection = make_collection(embedding="auto")
-    collection.index([])
+    collection = make_collection([], embedding="auto")
     assert not list(collection.path.glob("vectors*"))

@@ -35,9 +35,7 @@ def expected() -> dict[str, float]:
 
 @pytest.fixture
 def trained(make_collection: MakeCollection) -> Collection:
-    collection = make_collection(embedding="lsi", train_options=("dim=3",))
-    collection.index(_TEXTS)
-    return collection
+    return make_collection(_TEXTS, embedding="lsi", train_options=("dim=3",))
 
 
 def _folders(collection: Collection) -> list[str]:
@@ -164,8 +162,7 @@ def test_mutual_proximity_does_not_mix_two_sets_of_vectors(
     trained.search(_QUERY, rank=rank)
     assert list(trained.path.glob("sample-*"))
     trained.refit(embedding=str(factory.vectors))
-    fresh = make_collection()
-    fresh.index(_TEXTS)
+    fresh = make_collection(_TEXTS)
     totals = [
         {hit.key: round(hit.total or 0.0, 9) for hit in each.search(_QUERY, k=20, rank=rank).hits}
         for each in (trained, fresh)

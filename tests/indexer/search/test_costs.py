@@ -160,8 +160,7 @@ def test_a_total_is_that_of_pot_and_bm25s_by_the_formula_of_the_manual(factory: 
     mean = typical(means)
 
     rank = f"{weights[0]}*wmd:mu={mu}+{weights[1]}*cover+{weights[2]}*bm25:k1=1.6+{weights[3]}*cosine"
-    with factory.empty() as collection:
-        collection.index([document(f"d{i}", text) for i, text in enumerate(texts)])
+    with factory.filled([document(f"d{i}", text) for i, text in enumerate(texts)]) as collection:
         found = collection.search(query, k=40, rank=rank)
     assert len(found.hits) == 40
     for hit in found.hits:

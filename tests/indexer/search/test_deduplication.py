@@ -41,8 +41,7 @@ def _documents() -> list[Document]:
 
 @pytest.fixture(scope="module")
 def filled(factory: CollectionFactory) -> Iterator[Collection]:
-    with factory.empty() as collection:
-        collection.index(_documents())
+    with factory.filled(_documents()) as collection:
         yield collection
 
 
@@ -169,8 +168,7 @@ def test_planted_copies_are_found(factory: CollectionFactory) -> None:
         for place in rng.choice(len(words), 2, replace=False):
             words[place] = str(rng.choice(WORDS))
         edited[f"edited{i}"] = " ".join(words)
-    with factory.empty() as collection:
-        collection.index([document(key, text) for key, text in (texts | moved | edited).items()])
+    with factory.filled([document(key, text) for key, text in (texts | moved | edited).items()]) as collection:
         found = collection.dedupe(0.3)
         assert set(found.kept) == set(texts)
         assert {one.key: one.of for one in found.removed} == {
@@ -180,8 +178,7 @@ def test_planted_copies_are_found(factory: CollectionFactory) -> None:
 
 
 def test_what_is_removed_is_removed_in_one_revision(factory: CollectionFactory) -> None:
-    with factory.empty() as collection:
-        collection.index(_documents())
+    with factory.filled(_documents()) as collection:
         expected, revision = collection.dedupe(0.7, unknown="ignored"), collection.revision
         assert collection.dedupe(0.7, remove=True, dry_run=True, unknown="ignored") == expected
         assert collection.revision == revision
@@ -228,10 +225,12 @@ def test_a_writer_is_reported_before_the_comparison(factory: CollectionFactory) 
     def progress(task: str, done: int, total: int | None, unit: str) -> None:
         pytest.fail(f"compared: {task}, {done}, {total}, {unit}")
 
-    with factory.empty() as collection:
-        collection.index(_documents())
-        with locked(collection.path), pytest.raises(LockedError, match="is writing to"):
-            collection.dedupe(0.7, remove=True, progress=progress)
+    with (
+        factory.filled(_documents()) as collection,
+        locked(collection.path),
+        pytest.raises(LockedError, match="is writing to"),
+    ):
+        collection.dedupe(0.7, remove=True, progress=progress)
 
 
 def test_documents_that_are_not_compared_are_not_among_the_kept(factory: CollectionFactory) -> None:
@@ -275,8 +274,7 @@ def test_a_sum_takes_the_larger_of_both_totals(filled: Collection) -> None:
 
 def test_words_without_a_vector_are_named_or_far(factory: CollectionFactory) -> None:
     texts = {"a": "ant 0x80070005", "b": "ant 0x80070057", "c": "ant 0x80070057", "d": "kiwi"}
-    with factory.empty() as collection:
-        collection.index([document(key, text) for key, text in texts.items()])
+    with factory.filled([document(key, text) for key, text in texts.items()]) as collection:
         found = collection.dedupe(0.0, unknown="ignored", differing=True)  # a word with a digit is a name
         assert [(one.key, one.of, one.differs) for one in found.removed] == [("b", "a", True), ("c", "a", True)]
         assert found.removed[0].differences == (("0x80070057",), ("0x80070005",))
