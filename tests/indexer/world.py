@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations, count
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import ot
@@ -267,6 +267,11 @@ def interrupt_at(step: int, *expected: object) -> Progress:
             raise KeyboardInterrupt
 
     return progress
+
+
+def interrupted(*_: object, **__: object) -> NoReturn:
+    """Stand for a function that is interrupted."""
+    raise KeyboardInterrupt
 
 
 def record_counted_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:

@@ -1,7 +1,5 @@
 """Word vectors trained on the texts of a collection, if its settings name no source."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,7 @@ from moverank.indexer.indexing import training
 from moverank.indexer.vectors.lsi_training import OWN_DIMENSIONS
 from moverank.indexer.vectors.open_vectors import open_vectors
 from tests.indexer.stored_state import vector_rows
-from tests.indexer.world import MakeCollection, document, random_documents, vectors_in
+from tests.indexer.world import MakeCollection, document, interrupted, random_documents, vectors_in
 
 _TEXTS = [*random_documents(30, seed=5, words=8), document("rare", "solitary"), document("stop", "of the")]
 
@@ -92,12 +90,9 @@ def test_a_search_before_training_is_refused(make_collection: MakeCollection) ->
 
 @pytest.mark.parametrize("step", ["train", "assign_rows"])
 def test_interrupted_training_is_done_by_the_next_run(make_collection: MakeCollection, step: str) -> None:
-    def interrupt(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
-
     collection = make_collection(embedding="auto")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(f"moverank.indexer.indexing.vectors_change.{step}", interrupt)
+        patch.setattr(f"moverank.indexer.indexing.vectors_change.{step}", interrupted)
         with pytest.raises(KeyboardInterrupt):
             collection.index(_TEXTS)
     with Collection.open(collection.path) as opened:

@@ -19,6 +19,7 @@ from tests.indexer.world import (
     Twin,
     check_exact,
     document,
+    interrupted,
     random_documents,
     record_counted_texts,
 )
@@ -125,12 +126,9 @@ def test_invalid_choices_change_nothing(trained: Collection, factory: Collection
 def test_an_interrupted_change_leaves_the_old_vectors(
     trained: Collection, factory: CollectionFactory, step: str
 ) -> None:
-    def interrupt(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
-
     before = trained.search(_QUERY, k=20).hits
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(f"moverank.indexer.indexing.vectors_change.{step}", interrupt)
+        patch.setattr(f"moverank.indexer.indexing.vectors_change.{step}", interrupted)
         with pytest.raises(KeyboardInterrupt):
             trained.refit(embedding=str(factory.vectors))
     with Collection.open(trained.path) as opened:
