@@ -8,16 +8,19 @@ import pytest
 from moverank import Collection
 from moverank.indexer.search.phases import Search
 from moverank.rerank.ranking import Ranking
-from tests.indexer.world import WORDS, CollectionFactory, document, random_documents
+from tests.indexer.world import WORDS, CollectionFactory, document, random_documents, snapshot_above
 
 QUERIES = [f"{one} {other} {other}" for one in WORDS for other in WORDS[::3]]
 
 
 @pytest.fixture(scope="module")
 def filled(factory: CollectionFactory) -> Iterator[Collection]:
-    """Return a collection that is partly in a snapshot, partly in the tail; tests do not change it."""
-    later = document("new", "ant bee cat"), document("none", "zorp")
-    with factory.partly_stored(random_documents(70, seed=3), later) as collection:
+    """Return a collection that is in a snapshot; tests do not change it."""
+    with factory.empty() as collection, pytest.MonkeyPatch.context() as patch:
+        snapshot_above(patch, 0)
+        documents = random_documents(70, seed=3)
+        collection.index(documents)
+        collection.index([*documents, document("new", "ant bee cat"), document("none", "zorp")])
         yield collection
 
 
