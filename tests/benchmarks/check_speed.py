@@ -13,18 +13,8 @@ from tempfile import TemporaryDirectory
 
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
-from tests.benchmarks.common import (
-    Run,
-    any_missed,
-    argument_parser,
-    real,
-    rotated,
-    show,
-    show_table,
-    vectors,
-    verdict,
-)
-from tests.benchmarks.revisions import NOW, run_version, versions
+from tests.benchmarks.common import Run, any_missed, real, show_table, vectors, verdict
+from tests.benchmarks.revisions import comparing_parser, in_turns, median_ratio, run_version, show_compared, versions
 from tests.benchmarks.synthetic_documents import SyntheticDocuments, write_json_lines
 
 HEADS = ("moverank check", "before", "now", "now / before", "target", "")
@@ -44,9 +34,7 @@ def check(root: Path, collection: Path) -> Run:
 
 def main() -> None:
     """Print the table; exit with 1 if the target is missed."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("--before", default="514819c", help="the git revision to compare with (514819c)")
-    parser.add_argument("--pairs", type=int, default=10, help="pairs of runs (10)")
+    parser = comparing_parser(__doc__)
     parser.add_argument("--documents", type=int, help="synthetic documents (20 Newsgroups)")
     arguments = parser.parse_args()
     with TemporaryDirectory() as directory, versions(arguments.before) as roots:
@@ -58,22 +46,21 @@ def main() -> None:
         for version, root in roots.items():
             create(root, line, Path(directory, f"{version}-line"))
             create(root, documents, Path(directory, version))
-        runs: dict[str, list[tuple[Run, Run]]] = {version: [] for version in roots}
-        for turn in range(arguments.pairs):
-            for version in rotated(list(roots), turn):
-                of = Path(directory, version), Path(directory, f"{version}-line")
-                runs[version].append((check(roots[version], of[0]), check(roots[version], of[1])))
-    before, now = runs.values()
+
+        def both(version: str, _: int) -> list[Run]:
+            return [check(roots[version], Path(directory, f"{version}{end}")) for end in ("", "-line")]
+
+        before, now = in_turns(roots, range(arguments.pairs), both)
     rows: list[list[object]] = []
     for name in ("cpu", "seconds"):
         old, new = ([getattr(long, name) - getattr(short, name) for long, short in each] for each in (before, now))
-        share = statistics.median(b / a for a, b in zip(old, new, strict=True))
+        share = median_ratio(new, old)
         target = (f"<= {SHARE}", verdict(share <= SHARE)) if name == "cpu" else ("", "")
         label = "CPU, s" if name == "cpu" else "s"
         rows.append([label, f"{statistics.median(old):.2f}", f"{statistics.median(new):.2f}", f"{share:.2f}", *target])
     peaks = [statistics.median(long.peak for long, _ in each) / 2**20 for each in (before, now)]
     rows.append(["peak, MiB", *(f"{peak:.0f}" for peak in peaks), f"{peaks[1] / peaks[0]:.2f}", "", ""])
-    show(f"Before: {arguments.before}; {NOW}: the working tree. {arguments.pairs} pairs of runs, medians.")
+    show_compared(arguments)
     show_table(HEADS, rows)
     sys.exit(any_missed(rows))
 

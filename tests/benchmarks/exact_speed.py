@@ -15,10 +15,10 @@ import numpy as np
 
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
-from tests.benchmarks.common import any_missed, argument_parser, rotated, show, show_table, vectors, verdict
+from tests.benchmarks.common import any_missed, show, show_table, vectors, verdict
 from tests.benchmarks.comparison_input import ComparisonInput
 from tests.benchmarks.data_sets import draw_queries, read_split
-from tests.benchmarks.revisions import NOW, run_version, versions
+from tests.benchmarks.revisions import comparing_parser, in_turns, median_ratio, run_version, show_compared, versions
 from tests.oracle import Oracle
 
 HEADS = ("exact ten of 11,292", "before", "now", "now / before", "target", "")
@@ -56,7 +56,7 @@ def table(before: list[Queries], now: list[Queries]) -> list[list[object]]:
     ]
     for name, field, average, target in kinds:
         old, new = ([average([query[field] for query in one]) for one in each] for each in (before, now))
-        ratio = statistics.median(b / a for a, b in zip(old, new, strict=True))
+        ratio = median_ratio(new, old)
         asked = [f"<= {target}", verdict(ratio <= target)] if target else ["", ""]
         rows.append([name, f"{statistics.median(old):.4f}", f"{statistics.median(new):.4f}", f"{ratio:.2f}", *asked])
     solved = [statistics.mean(query["solved"] for query in each[0]) for each in (before, now)]
@@ -69,9 +69,7 @@ def table(before: list[Queries], now: list[Queries]) -> list[list[object]]:
 
 def main() -> None:
     """Print the table; exit with 1 if a target is missed, or if the versions find different documents."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("--before", default="514819c", help="the git revision to compare with (514819c)")
-    parser.add_argument("--pairs", type=int, default=10, help="pairs of runs (10)")
+    parser = comparing_parser(__doc__)
     parser.add_argument("--queries", type=int, default=30, help="texts of the test part (30)")
     parser.add_argument("--seed", type=int, default=0, help="of the queries (0)")
     arguments = parser.parse_args()
@@ -81,14 +79,12 @@ def main() -> None:
         write_input(data, arguments.queries, arguments.seed)
         for root in roots.values():
             run_version(root, [script, data])  # compiles
-        runs: dict[str, list[Queries]] = {version: [] for version in roots}
-        for turn in range(arguments.pairs):
-            for version in rotated(list(roots), turn):
-                runs[version].append(run_version(roots[version], [script, data]).objects)
-    before, now = runs.values()
+        before, now = in_turns(
+            roots.values(), range(arguments.pairs), lambda root, _: run_version(root, [script, data]).objects
+        )
     lines = table(before, now)
     same = [query["rows"] for query in before[0]] == [query["rows"] for query in now[0]]
-    show(f"Before: {arguments.before}; {NOW}: the working tree. {arguments.pairs} pairs of runs, medians.")
+    show_compared(arguments)
     show_table(HEADS, lines)
     show(f"Both find {'the same' if same else 'DIFFERENT'} documents.")
     sys.exit(any_missed(lines) or not same)

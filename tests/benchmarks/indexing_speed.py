@@ -20,8 +20,8 @@ from typing import Any
 
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
-from tests.benchmarks.common import Run, any_missed, argument_parser, real, rotated, show, show_table, vectors, verdict
-from tests.benchmarks.revisions import NOW, run_version, versions
+from tests.benchmarks.common import Run, any_missed, real, rotated, show, show_table, vectors, verdict
+from tests.benchmarks.revisions import comparing_parser, median_ratio, run_version, show_compared, versions
 
 HEADS = ("20news, vectors imported", "before", "now", "before / now", "by CPU", "target", "")
 RATIOS = {"indexing, s": 3.0, "all documents unchanged, s": 2.0}
@@ -97,7 +97,7 @@ def table(before: list[Indexed], now: list[Indexed]) -> list[list[object]]:
     lines: list[list[object]] = []
     for part, (name, target) in enumerate(RATIOS.items()):
         old, new = ([one.times()[part] for one in each] for each in (before, now))
-        ratio, by_cpu = (statistics.median(a[i] / b[i] for a, b in zip(old, new, strict=True)) for i in (0, 1))
+        ratio, by_cpu = (median_ratio([a[i] for a in old], [b[i] for b in new]) for i in (0, 1))
         seconds = (f"{statistics.median(time for time, _ in each):.2f}" for each in (old, new))
         lines.append([name, *seconds, f"{ratio:.2f}", f"{by_cpu:.2f}", f">= {target}", verdict(ratio >= target)])
     peaks = [statistics.median(one.documents.peak for one in each) / 2**20 for each in (before, now)]
@@ -107,9 +107,7 @@ def table(before: list[Indexed], now: list[Indexed]) -> list[list[object]]:
 
 def main() -> None:
     """Print the table; exit with 1 if a target is missed."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("--before", default="514819c", help="the git revision to compare with (514819c)")
-    parser.add_argument("--pairs", type=int, default=10, help="pairs of runs (10)")
+    parser = comparing_parser(__doc__)
     arguments = parser.parse_args()
     documents, compared = real("data", "20news", "docs.jsonl.gz"), 0
     with versions(arguments.before) as roots:
@@ -122,7 +120,7 @@ def main() -> None:
                     runs[version].append(index(roots[version], documents, folders[version]))
                 compared = compare(*(folder / "documents" for folder in folders.values()))
     lines = table(*runs.values())
-    show(f"Before: {arguments.before}; {NOW}: the working tree. {arguments.pairs} pairs of runs, medians.")
+    show_compared(arguments)
     show_table(HEADS, lines)
     show(f"{compared:,} rows of the databases are the same, and the files of the snapshots.")
     sys.exit(any_missed(lines))

@@ -3,7 +3,6 @@
 A run is a process; its seconds and CPU seconds are compared with those of the other version in the same turn.
 """
 
-import statistics
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,10 +13,10 @@ import numpy as np
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from moverank.rerank.bags.weights import inverse_document_frequency, with_factors
-from tests.benchmarks.common import any_missed, argument_parser, rotated, show, show_table, vectors, verdict
+from tests.benchmarks.common import any_missed, show, show_table, vectors, verdict
 from tests.benchmarks.comparison_input import ComparisonInput
 from tests.benchmarks.data_sets import read_split
-from tests.benchmarks.revisions import NOW, run_version, versions
+from tests.benchmarks.revisions import NOW, comparing_parser, in_turns, median_ratio, run_version, versions
 from tests.oracle import Oracle
 
 HEADS = ("nearest pairs", "before", "now", "now / before", "target", "")
@@ -54,23 +53,19 @@ def _same(before: dict[str, Any], now: dict[str, Any]) -> bool:
 
 def main() -> None:
     """Print the table; exit with 1 if the target is missed, or if the versions find different pairs."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("--before", default="fe522c2", help="the git revision to compare with (fe522c2)")
+    parser = comparing_parser(__doc__, "fe522c2", pairs=1)
     parser.add_argument("--documents", type=int, default=18846, help="drawn from all 18,846 (all)")
     parser.add_argument("-k", type=int, default=1000, help="number of pairs (1000)")
-    parser.add_argument("--turns", type=int, default=1, help="runs of each version (1)")
     arguments = parser.parse_args()
-    script, turns = Path(__file__).with_name("pairs_process.py"), arguments.turns
-    runs: dict[str, list[dict[str, Any]]] = {}
+    script = Path(__file__).with_name("pairs_process.py")
     with versions(arguments.before) as roots, TemporaryDirectory() as name:
         data = Path(name, "input.npz")
         count = write_input(data, arguments.documents)
-        for turn in range(turns):
-            for version in rotated(list(roots), turn):
-                runs.setdefault(version, []).extend(
-                    run_version(roots[version], [script, data, str(arguments.k)]).objects
-                )
-    before, now = runs[arguments.before], runs[NOW]
+        before, now = in_turns(
+            roots.values(),
+            range(arguments.pairs),
+            lambda root, _: run_version(root, [script, data, str(arguments.k)]).objects[0],
+        )
     lines: list[list[object]] = []
     for label, field, target in (
         ("seconds", "seconds", RATIO),
@@ -78,7 +73,7 @@ def main() -> None:
         ("problems", "solved", 0.0),
     ):
         old, new = ([float(run[field]) for run in each] for each in (before, now))
-        ratio = statistics.median(b / a for a, b in zip(old, new, strict=True))
+        ratio = median_ratio(new, old)
         asked = [f"<= {target}", verdict(ratio <= target)] if target else ["", ""]
         lines.append([label, f"{min(old):.1f}", f"{min(new):.1f}", f"{ratio:.3f}", *asked])
     same = _same(before[0], now[0])

@@ -9,7 +9,6 @@ Every `remove` removes another document, from a copy of the collection for each 
 import json
 import os
 import shutil
-import statistics
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,14 +24,13 @@ from tests.benchmarks.common import (
     gzip_records,
     median,
     median_cpu,
-    rotated,
     run_process,
     show,
     show_table,
     vectors,
     verdict,
 )
-from tests.benchmarks.revisions import NOW, run_version, versions
+from tests.benchmarks.revisions import NOW, compared_times, in_turns, run_version, versions
 from tests.benchmarks.usual_collections import documents_of
 
 HEADS = ("process", "before s", "now s", "ratio", "CPU before", "CPU now", "CPU ratio", "target", "")
@@ -60,24 +58,15 @@ class Side:
         return run_version(self.checkout, ["-m", "moverank", *arguments, "-i", self.collection])
 
 
-def in_pairs(sides: tuple[Side, Side], arguments: Callable[[int], tuple[str, ...]], pairs: int) -> list[list[Run]]:
-    """Return the runs of both sides; `arguments` are those of the command in each turn."""
-    runs: dict[Side, list[Run]] = {side: [] for side in sides}
-    for turn in range(-1, pairs):
-        for side in rotated(list(sides), turn):
-            measured = side.run(*arguments(turn))
-            if turn >= 0:  # the first run compiles what is cached
-                runs[side].append(measured)
-    return [runs[side] for side in sides]
+Arguments = Callable[[int], tuple[str, ...]]
+"""The arguments of a command in each turn."""
 
 
-def row(name: str, before: list[Run], now: list[Run], target: float) -> list[object]:
-    """Return the row of a command."""
-    pairs = list(zip(before, now, strict=True))
-    ratio = statistics.median(ours.seconds / theirs.seconds for theirs, ours in pairs)
-    cpu_ratio = statistics.median(ours.cpu / theirs.cpu for theirs, ours in pairs)
-    cells = [median(before), median(now), ratio, median_cpu(before), median_cpu(now), cpu_ratio]
-    return [name, *(f"{cell:.2f}" for cell in cells), f"<= {target}", verdict(ratio <= target)]
+def row(name: str, sides: tuple[Side, Side], arguments: Arguments, pairs: int, target: float) -> list[object]:
+    """Run a command on both sides, and return its row."""
+    before, now = in_turns(sides, range(-1, pairs), lambda side, turn: side.run(*arguments(turn)))
+    cells = compared_times(before[1:], now[1:])  # the first run compiles what is cached
+    return [name, *(f"{cell:.2f}" for cell in cells), f"<= {target}", verdict(cells[2] <= target)]
 
 
 def floor_rows(repeats: int) -> list[list[object]]:
@@ -91,7 +80,7 @@ def floor_rows(repeats: int) -> list[list[object]]:
 
 def compare(sides: tuple[Side, Side], keys: list[str], long: Path, pairs: int) -> list[list[object]]:
     """Return the rows of all commands; `keys` are those of documents to remove, `long` is a file with a long query."""
-    commands: dict[str, tuple[Callable[[int], tuple[str, ...]], float]] = {
+    commands: dict[str, tuple[Arguments, float]] = {
         "search --exact": (lambda _: ("search", QUERY, "--exact"), SEARCH),
         "search --exact --json": (lambda _: ("search", QUERY, "--exact", "--json"), SEARCH),
         "search --exact --rank wmd": (lambda _: ("search", QUERY, "--exact", "--rank", "wmd"), SEARCH),
@@ -101,11 +90,7 @@ def compare(sides: tuple[Side, Side], keys: list[str], long: Path, pairs: int) -
         "list": (lambda _: ("list",), OTHER),
         "remove": (lambda turn: ("remove", keys[turn + 1]), OTHER),
     }
-    rows = []
-    for name, (arguments, target) in commands.items():
-        before, now = in_pairs(sides, arguments, pairs)
-        rows.append(row(name, before, now, target))
-    return rows
+    return [row(name, sides, arguments, pairs, target) for name, (arguments, target) in commands.items()]
 
 
 def main() -> None:

@@ -410,40 +410,11 @@ def duplicate_searches(attack: Attack) -> None:
     attack.answers[f"{files} files"] += 1
 
 
-ATTACKS: Sequence[Callable[[Attack], None]] = (
-    foreign_images,
-    guessed_tokens,
-    fitted_ranking,
-    fitted_rankings,
-    many_words_rerank,
-    many_words_explain,
-    full_answers,
-    long_body,
-    many_bodies,
-    many_uploads,
-    abandoned_uploads,
-    zipped_body,
-    small_members,
-    many_rank_fields,
-    many_values,
-    long_ranking,
-    short_budget,
-    long_search,
-    abandoned,
-    alternatives,
-    conditions,
-    proximity,
-    termination,
-    termination_of_a_change,
-    ambiguous_requests,
-    zipped_records,
-    many_watches,
-    invented_methods,
-    idle_connections,
-    half_sent_bodies,
-    no_descriptors,
-    duplicate_searches,
-)
+ATTACKS: Sequence[Callable[[Attack], None]] = [
+    work
+    for work in list(vars().values())
+    if getattr(work, "__annotations__", None) == {"attack": Attack, "return": None}
+]
 
 
 # --- the most expensive request

@@ -23,17 +23,8 @@ from xml.sax.saxutils import quoteattr
 
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
-from tests.benchmarks.common import (
-    any_missed,
-    argument_parser,
-    gzip_records,
-    real,
-    rotated,
-    show,
-    show_table,
-    verdict,
-)
-from tests.benchmarks.revisions import NOW, run_version, versions
+from tests.benchmarks.common import any_missed, gzip_records, real, show, show_table, verdict
+from tests.benchmarks.revisions import comparing_parser, in_turns, median_ratio, run_version, show_compared, versions
 
 FORUMS = ("stackexchange_quantumcomputing", "stackexchange_bicycles_meta", "semeval_cqa")
 HEADS = ("files", "number", "before, files/s", "now, files/s", "floor, files/s", "before / now", "target", "")
@@ -124,17 +115,13 @@ def floor(folder: Path) -> float:
 
 def measure(name: str, folder: Path, roots: dict[str, Path], pairs: int) -> list[object]:
     """Read a folder `pairs` times with each version, and return the row; exit if they read other documents."""
-    times: dict[str, list[float]] = {version: [] for version in roots}
-    digests, count = set(), sum(1 for _ in folder.rglob("*.*"))
-    for turn in range(pairs):
-        for version in rotated(list(roots), turn):
-            (found,) = run_version(roots[version], [__file__, "--read", folder]).objects
-            times[version].append(found["seconds"])
-            digests.add((found["documents"], found["digest"]))
+    count, script = sum(1 for _ in folder.rglob("*.*")), [__file__, "--read", str(folder)]
+    found = in_turns(roots.values(), range(pairs), lambda root, _: run_version(root, script).objects[0])
+    digests = {(one["documents"], one["digest"]) for each in found for one in each}
     if len(digests) != 1:
         sys.exit(f"{name}: the versions read other documents: {digests}")
-    before, now = (times[version] for version in roots)
-    ratio = statistics.median(old / new for old, new in zip(before, now, strict=True))
+    before, now = ([one["seconds"] for one in each] for each in found)
+    ratio = median_ratio(before, now)
     lowest = statistics.median(floor(folder) for _ in range(3))
     rates = [f"{count / seconds:,.0f}" for seconds in (statistics.median(before), statistics.median(now), lowest)]
     return [name, f"{count:,}", *rates, f"{ratio:.1f}", f">= {RATIO}", verdict(ratio >= RATIO)]
@@ -142,11 +129,9 @@ def measure(name: str, folder: Path, roots: dict[str, Path], pairs: int) -> list
 
 def main() -> None:
     """Print a row for each kind of file; exit with 1 if a target is missed."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("--before", default="514819c", help="the git revision to compare with (514819c)")
+    parser = comparing_parser(__doc__)
     parser.add_argument("--files", type=int, default=2000, help="mbox files of each kind (2000)")
     parser.add_argument("--sites", type=int, default=1000, help="sites of Stack Exchange (1000)")
-    parser.add_argument("--pairs", type=int, default=10, help="pairs of runs (10)")
     parser.add_argument("--read", help="read this folder once, and print the measurement")
     arguments = parser.parse_args()
     if arguments.read:
@@ -155,7 +140,7 @@ def main() -> None:
     with TemporaryDirectory() as directory, versions(arguments.before) as roots:
         folders = write_files(Path(directory), arguments.files, arguments.sites)
         rows = [measure(name, folder, roots, arguments.pairs) for name, folder in folders.items()]
-    show(f"Before: {arguments.before}; {NOW}: the working tree. {arguments.pairs} pairs of runs, medians.")
+    show_compared(arguments)
     show_table(HEADS, rows)
     sys.exit(any_missed(rows))
 

@@ -7,7 +7,6 @@ threads, and is more reliable on a busy machine. With `--run`, which writes whol
 """
 
 import os
-import statistics
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -23,20 +22,8 @@ from moverank.indexer.plugins.laboratory.corpus import corpus_of
 from moverank.indexer.reading.inputs.judgments import read_qrels
 from moverank.indexer.reranking.texts import Texts
 from moverank.rerank.evaluation.measures import DEFAULT_MEASURES, Judgments, evaluate_measures, join_run
-from tests.benchmarks.common import (
-    Run,
-    any_missed,
-    argument_parser,
-    median,
-    median_cpu,
-    real,
-    rotated,
-    show,
-    show_table,
-    vectors,
-    verdict,
-)
-from tests.benchmarks.revisions import NOW, run_version, versions
+from tests.benchmarks.common import Run, any_missed, argument_parser, real, show, show_table, vectors, verdict
+from tests.benchmarks.revisions import NOW, compared_times, in_turns, run_version, versions
 
 HEADS = (
     "method",
@@ -79,14 +66,12 @@ def difference(one: Measures, other: Measures) -> float:
     return max(abs(one[name] - other[name]) for name in one.keys() & other.keys())
 
 
-def row(name: str, before: list[Run], now: list[Run]) -> list[object]:
-    """Return the row of a method."""
-    pairs = list(zip(before, now, strict=True))
-    ratio = statistics.median(ours.seconds / theirs.seconds for theirs, ours in pairs)
-    cpu_ratio = statistics.median(ours.cpu / theirs.cpu for theirs, ours in pairs)
-    cells = [median(before), median(now), ratio, median_cpu(before), median_cpu(now), cpu_ratio]
-    apart = max(difference(measures_of(theirs), measures_of(ours)) for theirs, ours in pairs)
-    met = verdict(cpu_ratio <= TARGET and apart <= EQUAL)
+def row(name: str, method: str, sides: list[tuple[Path, Path]], pairs: int) -> list[object]:
+    """Evaluate a method on both sides, each a checkout with its collection, and return the row."""
+    before, now = in_turns(sides, range(pairs), lambda side, _: evaluate(*side, "--method", method))
+    cells = compared_times(before, now)
+    apart = max(difference(*map(measures_of, pair)) for pair in zip(before, now, strict=True))
+    met = verdict(cells[-1] <= TARGET and apart <= EQUAL)
     return [name, *(f"{cell:.2f}" for cell in cells), f"<= {TARGET}", met, f"{apart:.1g}"]
 
 
@@ -144,13 +129,7 @@ def main() -> None:
         for checkout, collection in sides:
             made = ("-i", str(collection), *options, "--gamma", str(GAMMA))
             run_version(checkout, ["-m", "moverank", "threads", source, *made])
-        rows: list[list[object]] = []
-        for shown, method in METHODS.items():
-            runs: dict[Path, list[Run]] = {collection: [] for _, collection in sides}
-            for turn in range(arguments.pairs):
-                for checkout, collection in rotated(sides, turn):
-                    runs[collection].append(evaluate(checkout, collection, "--method", method))
-            rows.append(row(shown, *(runs[collection] for _, collection in sides)))
+        rows = [row(shown, method, sides, arguments.pairs) for shown, method in METHODS.items()]
         show(f"183 queries, 453 threads, {arguments.pairs} pairs; before: {arguments.revision}")
         show_table(HEADS, rows)
         missed = any_missed(rows)

@@ -1,10 +1,11 @@
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from moverank import Collection
+from moverank import Collection, Document
 from moverank.indexer.files.location import CACHE
 from moverank.indexer.store import Store
 from tests.indexer.world import CollectionFactory, MakeCollection, snapshot_above
@@ -18,14 +19,16 @@ def factory(tmp_path_factory: pytest.TempPathFactory) -> CollectionFactory:
 
 @pytest.fixture
 def make_collection(factory: CollectionFactory) -> Iterator[MakeCollection]:
-    """Make empty collections over the synthetic vocabulary, and close them after the test."""
+    """Make collections of documents over the synthetic vocabulary, and close them after the test."""
     opened: list[Collection] = []
 
-    def open_empty(**choices: Any) -> Collection:
+    def open_new(documents: Iterable[Document] | None = None, **choices: Any) -> Collection:
         opened.append(factory.empty(**choices))
+        if documents is not None:
+            opened[-1].index(documents)
         return opened[-1]
 
-    yield open_empty
+    yield open_new
     for collection in opened:
         collection.close()
 
@@ -34,6 +37,14 @@ def make_collection(factory: CollectionFactory) -> Iterator[MakeCollection]:
 def collection(make_collection: MakeCollection) -> Collection:
     """Return an empty collection with default settings."""
     return make_collection()
+
+
+@pytest.fixture
+def no_log() -> Iterator[None]:
+    """Log no errors."""
+    logging.disable(logging.ERROR)
+    yield
+    logging.disable(logging.NOTSET)
 
 
 @pytest.fixture

@@ -136,8 +136,7 @@ def _check(call: Callable[..., Any], arguments: Mapping[str, Any], name: str, va
 
 @pytest.fixture(scope="module")
 def stored(factory: CollectionFactory) -> Iterator[Collection]:
-    with factory.empty() as collection:
-        collection.index([*random_documents(5), document("t", "ant", label="x", metadata={"n": 1})])
+    with factory.filled([*random_documents(5), document("t", "ant", label="x", metadata={"n": 1})]) as collection:
         yield collection
 
 
@@ -168,8 +167,7 @@ def test_methods_of_a_collection(stored: Collection, method: str, argument: str,
 @examples(0.3)
 @given(value=ODD)
 def test_changes_of_a_collection(factory: CollectionFactory, method: str, argument: str, value: object) -> None:
-    with factory.empty() as collection:
-        collection.index(random_documents(2))
+    with factory.filled(random_documents(2)) as collection:
         _check(getattr(collection, method), CHANGES[method], argument, value)
 
 

@@ -56,8 +56,7 @@ def test_an_option_changes_only_itself(name: str) -> None:
 @pytest.fixture(scope="module")
 def filled(factory: CollectionFactory) -> Iterator[Collection]:
     """Return a small collection; tests do not change it."""
-    with factory.empty() as collection:
-        collection.index([*random_documents(20), document("red", "ant cat", "bee", label="red")])
+    with factory.filled([*random_documents(20), document("red", "ant cat", "bee", label="red")]) as collection:
         yield collection
 
 

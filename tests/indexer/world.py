@@ -4,12 +4,13 @@ import math
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import count
+from itertools import combinations, count
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import ot
@@ -22,6 +23,7 @@ from moverank.indexer.documents import Metadata
 from moverank.indexer.indexing.word_counts import EncodedCounts, WordCounter
 from moverank.indexer.queries import QueryText
 from moverank.indexer.search.counted_query import RankedCounts, TextCounter
+from moverank.indexer.search_options import Progress
 from moverank.indexer.store import Writer
 from moverank.rerank.ranking import Ranking
 
@@ -33,7 +35,7 @@ STOP_WORDS = ("of", "the")
 PAPER_GAMMA = 0.75
 
 MakeCollection = Callable[..., Collection]
-"""Type of the fixture `make_collection`: settings by name -> an empty collection."""
+"""Type of the fixture `make_collection`: documents, if any, settings by name -> a collection."""
 
 
 def document(
@@ -144,6 +146,13 @@ class Twin:
         return {key: bag_distance(query_bag, bag, distance) for key, bag in bags.items() if bag}
 
 
+def pair_distances(twin: Twin) -> dict[frozenset[str], float]:
+    """Return the distance of every two documents that have a bag."""
+    idf = twin.idf()
+    bags = {key: bag for key, one in twin.documents.items() if (bag := twin.bag(one.parts, 0.0, idf))}
+    return {frozenset(pair): bag_distance(bags[pair[0]], bags[pair[1]], "wmd") for pair in combinations(bags, 2)}
+
+
 def typical(values: Iterable[float]) -> float:
     """Return the unit of a distance: the median of the values without those near 0, as of copies of a query."""
     every = list(values)
@@ -216,6 +225,26 @@ class CollectionFactory:
             Collection.create(self._created[name], settings).close()
         return Collection.open(shutil.copytree(self._created[name], self.path()))
 
+    @contextmanager
+    def filled(self, documents: Iterable[Document], **choices: Any) -> Iterator[Collection]:
+        """Open a new collection of documents."""
+        with self.empty(**choices) as collection:
+            collection.index(documents)
+            yield collection
+
+    @contextmanager
+    def partly_stored(
+        self, first: Iterable[Document], then: Iterable[Document], **choices: Any
+    ) -> Iterator[Collection]:
+        """Open a collection whose snapshot holds the `first` documents and a removed one; its tail is `then`."""
+        with self.empty(**choices) as collection, pytest.MonkeyPatch.context() as patch:
+            snapshot_above(patch, 0)
+            collection.index([*first, document("gone", "kiwi zorp zorp only ant bee")])
+            snapshot_above(patch, 99)
+            collection.index(then)
+            collection.remove(["gone"])
+            yield collection
+
     def closed(self, documents: Iterable[Document], **choices: Any) -> Path:
         """Return the directory of a closed collection of documents, all of them in a snapshot."""
         with self.empty(**choices) as collection, pytest.MonkeyPatch.context() as patch:
@@ -227,6 +256,22 @@ class CollectionFactory:
 def snapshot_above(patch: pytest.MonkeyPatch, changes: int) -> None:
     """Write a snapshot only after more changes than this; 0: after every change."""
     patch.setattr("moverank.indexer.snapshot.compaction.SMALL_TAIL", changes)
+
+
+def interrupt_at(step: int, *expected: object) -> Progress:
+    """Return a progress function that interrupts work at a step; `expected` are task, total and unit, if any."""
+
+    def progress(task: str, done: int, total: int | None, unit: str) -> None:
+        assert expected in ((), (task, total, unit))
+        if done == step:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+def interrupted(*_: object, **__: object) -> NoReturn:
+    """Stand for a function that is interrupted."""
+    raise KeyboardInterrupt
 
 
 def record_counted_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:

@@ -20,6 +20,7 @@ __all__ = [
     "make_bag",
     "make_vectors",
     "make_weights",
+    "many_bags",
     "problems",
     "rwmd",
 ]
@@ -64,6 +65,16 @@ def problems(draw: st.DrawFn, longest: int = 8) -> Problem:
     if query.words[-1] < v and draw(st.booleans()):
         bags[draw(st.integers(0, n - 1))] = query
     return Problem(QueryBag(query, everything[query.words]), bags, everything[:v])
+
+
+def many_bags(seed: int, kind: str, weights: str = "normal", n: int = 120) -> Problem:
+    """Make so many bags that every stage prunes some; a few bags occur twice, so that there are ties."""
+    rng = np.random.default_rng(seed)
+    vectors = make_vectors(rng, 60, 8, kind, 1.0)
+    bags = [make_bag(rng, 60, weights, 12) for _ in range(n)]
+    bags[n // 2 :: 7] = bags[0 : len(bags[n // 2 :: 7])]
+    query = make_bag(rng, 60, weights, 12)
+    return Problem(QueryBag(query, vectors[query.words]), bags, vectors)
 
 
 def rwmd(bags: Bags, cost: NDArray[np.float32], query: Bag) -> NDArray[np.float64]:

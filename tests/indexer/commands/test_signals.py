@@ -85,8 +85,7 @@ def test_changes_that_were_committed_are_reported(make_collection: MakeCollectio
 
 def test_an_evaluation_ends_at_the_first_of_two_signals(make_collection: MakeCollection) -> None:
     """`timeout` sends two."""
-    collection = make_collection()
-    collection.index(random_documents(600))
+    collection = make_collection(random_documents(600))
     collection.close()
     command = [*_COMMAND, "evaluate", "bounds", "-i", str(collection.path), "--sample", "600"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

@@ -76,8 +76,7 @@ def test_large_collections_are_trained_again_only_if_words_are_unknown(
     make_collection: MakeCollection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(automatic_training, "LARGE", 10)
-    collection = make_collection(embedding="auto")
-    collection.index(random_documents(30))
+    collection = make_collection(random_documents(30), embedding="auto")
     assert collection.index(random_documents(90)).trained_seconds is None
     changes = collection.index(_numbered(range(99)))
     assert (changes.trained_seconds is None, changes.coverage) == (False, 1.0)

@@ -44,8 +44,7 @@ def test_a_damaged_snapshot_is_not_used(collection: Collection, documents: list[
 
 
 def test_titles_count_once(make_collection: MakeCollection) -> None:
-    collection = make_collection(title_weight=3)
-    collection.index([Document("a", "ant zorp quux", document("a", "bee").parts)])
+    collection = make_collection([Document("a", "ant zorp quux", document("a", "bee").parts)], title_weight=3)
     assert collection.coverage == 0.5
 
 

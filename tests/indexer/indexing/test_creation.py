@@ -8,7 +8,7 @@ import pytest
 from filelock import FileLock
 
 from moverank import Collection, CollectionError, UsageError, VectorsError
-from tests.indexer.world import CollectionFactory
+from tests.indexer.world import CollectionFactory, interrupted
 
 
 def test_a_new_collection_is_empty(tmp_path: Path, factory: CollectionFactory) -> None:
@@ -74,10 +74,7 @@ def test_a_failure_leaves_nothing_behind(
 def test_an_interruption_leaves_nothing_behind(
     tmp_path: Path, factory: CollectionFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("moverank.indexer.store.Writer.set_settings", interrupt)
+    monkeypatch.setattr("moverank.indexer.store.Writer.set_settings", interrupted)
     with pytest.raises(KeyboardInterrupt):
         Collection.create(tmp_path / "new", factory.settings())
     assert list(tmp_path.iterdir()) == []

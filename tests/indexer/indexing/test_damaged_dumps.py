@@ -1,6 +1,7 @@
 """Dumps of forums that are cut, or have changed bytes: stored threads lose no post, and every loss is reported."""
 
 import gzip
+import json
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -38,7 +39,17 @@ def _mbox() -> str:
     return "".join(mails)
 
 
-DUMPS: dict[str, Callable[[], str]] = {"Posts.xml": _posts, "a.mbox": _mbox}
+def _lines() -> str:
+    """Return JSON lines with the same threads."""
+    threads = (
+        {"id": str(i), "title": f"ant {i}", "body": f"bee {i}", "comments": [{"text": f"cat {n} {i}"} for n in (1, 2)]}
+        for i in range(1, THREADS + 1)
+    )
+    return "".join(json.dumps(thread) + "\n" for thread in threads)
+
+
+DUMPS: dict[str, Callable[[], str]] = {"Posts.xml": _posts, "a.mbox": _mbox, "a.jsonl": _lines}
+NAMES = ["Posts.xml.gz", "a.mbox.gz", "Posts.xml", "a.jsonl.gz"]
 
 
 def _index(collection: Collection, path: Path) -> tuple[Changes, list[Rejection]]:
@@ -61,7 +72,7 @@ def _check(collection: Collection, path: Path, before: dict[str, list[str]], wha
         assert not changes.kept or rejected, what
 
 
-@pytest.mark.parametrize("name", ["Posts.xml.gz", "a.mbox.gz", "Posts.xml"])
+@pytest.mark.parametrize("name", NAMES)
 def test_a_cut_dump_takes_no_post_from_a_stored_thread(
     make_collection: MakeCollection, tmp_path: Path, name: str
 ) -> None:
@@ -109,7 +120,7 @@ def test_a_thread_with_more_posts_than_stored_is_taken_from_a_damaged_file(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["Posts.xml.gz", "a.mbox.gz", "Posts.xml"])
+@pytest.mark.parametrize("name", NAMES)
 def test_random_damage_takes_no_post(make_collection: MakeCollection, tmp_path: Path, name: str) -> None:
     path, collection, rng = tmp_path / name, make_collection(), Random(3)  # noqa: S311 - places, no secret
     data = DUMPS[name.removesuffix(".gz")]().encode()

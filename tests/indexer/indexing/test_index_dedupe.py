@@ -9,15 +9,13 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import ot
 import pytest
-from scipy.spatial.distance import cdist
 
 from moverank import Changes, Collection, CollectionError, Document, PruneRefused, RecordError, Rejection, UsageError
 from moverank.indexer.indexing import sync
 from moverank.indexer.indexing.uncompared import UNCOMPARED
 from moverank.indexer.maintenance.check import check_collection
-from tests.indexer.world import TABLE, WORDS, CollectionFactory, MakeCollection, document
+from tests.indexer.world import WORDS, CollectionFactory, MakeCollection, Twin, document, pair_distances
 
 WITHIN = 0.7
 
@@ -34,16 +32,6 @@ def _batches() -> list[list[Document]]:
         texts |= {key: " ".join(rng.choice(WORDS, rng.integers(2, 5))) for key in [*changed, *keys]}
         runs.append([document(key, texts[key]) for key in dict.fromkeys([*keys, *changed, *unchanged])])
     return runs
-
-
-def _distances(documents: Iterable[Document]) -> Distances:
-    """Return the distances of all pairs by POT."""
-    vectors = np.array([TABLE[word] for word in WORDS])
-    costs, bags = cdist(vectors, vectors), dict[str, Any]()
-    for each in documents:
-        counts = np.array([each.parts[0].text.split().count(word) for word in WORDS], float)
-        bags[each.key] = counts / counts.sum()
-    return {frozenset(pair): float(ot.emd2(bags[pair[0]], bags[pair[1]], costs)) for pair in combinations(bags, 2)}
 
 
 def _left_out(before: Sequence[str], new: Sequence[str], distances: Distances) -> list[str]:
@@ -84,7 +72,7 @@ def test_runs_leave_out_what_brute_force_does(make_collection: MakeCollection) -
         new = [key for key in stored if key in now and key not in unchanged]  # visited first: they keep their ids
         new += [key for key in now if key not in stored]
         before = [key for key in stored if key not in new]
-        distances = _distances([*({**stored, **now}).values()])
+        distances = pair_distances(Twin({**stored, **now}))
         assert min(abs(distance - WITHIN) for distance in distances.values()) > 1e-6
         run = _Run(collection, documents)
         expected = _left_out(before, new, distances)
@@ -124,8 +112,7 @@ def test_a_run_on_the_same_records_ends_in_the_same_collection(
 
 
 def test_documents_that_were_there_before_stay(make_collection: MakeCollection) -> None:
-    collection = make_collection()
-    collection.index([document("a", "ant bee"), document("b", "ant bee"), document("c", "fox")])
+    collection = make_collection([document("a", "ant bee"), document("b", "ant bee"), document("c", "fox")])
     run = _Run(collection, [document("n", "bee ant"), document("c", "ant bee"), document("m", "fox")])
     assert sorted(run.left_out) == ["c", "n"]  # the changed document goes, with its new text
     assert list(collection.keys()) == ["a", "b", "m"]
@@ -157,8 +144,7 @@ def test_words_without_a_vector_are_far_and_documents_without_words_are_not_comp
 
 
 def test_runs_that_prune_or_are_strict(make_collection: MakeCollection) -> None:
-    collection = make_collection()
-    collection.index([document("a", "ant"), document("b", "bee"), document("c", "cat")])
+    collection = make_collection([document("a", "ant"), document("b", "bee"), document("c", "cat")])
     documents = [document("a", "ant"), document("b", "bee"), document("n", "ant")]
     run = _Run(collection, documents, prune=True, strict=True)
     assert (run.changes.removed, run.changes.unchanged, run.left_out) == (1, 2, ["n"])
@@ -201,8 +187,7 @@ def test_the_same_records_after_an_interrupted_run_are_counted_once(make_collect
 
 
 def test_what_a_run_without_it_has_changed_stays(make_collection: MakeCollection) -> None:
-    collection = make_collection()
-    collection.index([document("a", "ant bee"), document("far", "kiwi")])
+    collection = make_collection([document("a", "ant bee"), document("far", "kiwi")])
     documents = [document(key, "ant bee") for key in ("changed", "same", "removed", "pruned")]
     with pytest.raises(KeyboardInterrupt):
         _Run(collection, documents, progress=_interrupt)
@@ -223,8 +208,7 @@ def _events(collection: Collection) -> list[tuple[str, str]]:
 
 @pytest.mark.plugin("watching")
 def test_documents_yield_events_when_they_are_stored(make_collection: MakeCollection) -> None:
-    collection = make_collection()
-    collection.index([document("a", "ant bee")])
+    collection = make_collection([document("a", "ant bee")])
     collection.watch("all", "ant", 1000)
     documents = [document("b", "ant bee"), document("c", "elk fox"), document("d", "elk fox"), document("e", "gnu")]
     with pytest.raises(KeyboardInterrupt):
@@ -237,8 +221,7 @@ def test_documents_yield_events_when_they_are_stored(make_collection: MakeCollec
 
 @pytest.mark.plugin("watching")
 def test_later_runs_neither_repeat_nor_add_events_of_an_interrupted_one(make_collection: MakeCollection) -> None:
-    collection = make_collection()
-    collection.index([document("a", "ant bee")])
+    collection = make_collection([document("a", "ant bee")])
     collection.watch("all", "ant", 1000)
     with pytest.raises(KeyboardInterrupt):
         _Run(collection, [document("x", "elk"), document("y", "fox")], progress=_interrupt)

@@ -16,6 +16,7 @@ from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.store import Writer
 from tests.indexer.maintenance.damage import execute
 from tests.indexer.stored_state import stored_frequencies
+from tests.indexer.world import interrupted
 from tests.postgres_store import new_place
 
 _NOUNS = [
@@ -172,7 +173,7 @@ def test_a_failure_leaves_the_former_words(make: Any, vectors: str, monkeypatch:
         collection = make(Settings(embedding))
         before, hits = collection.settings, collection.search(_QUERIES[0], k=60).hits
         with monkeypatch.context() as patch:
-            patch.setattr(Writer, "set_settings", _interrupted)
+            patch.setattr(Writer, "set_settings", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 collection.refit(language="de")
         with Collection.open(collection.path) as opened:
@@ -204,10 +205,6 @@ vectors_change.Writer.set_settings = lambda *_, **__: os.kill(os.getpid(), signa
 Collection.open(sys.argv[1]).refit(language="de")
 """
 """The process is killed after all has been written, before it is committed."""
-
-
-def _interrupted(*_: object, **__: object) -> None:
-    raise KeyboardInterrupt
 
 
 @pytest.mark.sqlite("damages a file")

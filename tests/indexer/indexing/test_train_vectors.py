@@ -1,9 +1,5 @@
 """Word vectors trained on the texts of a collection, if its settings name no source."""
 
-import logging
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -12,7 +8,7 @@ from moverank.indexer.indexing import training
 from moverank.indexer.vectors.lsi_training import OWN_DIMENSIONS
 from moverank.indexer.vectors.open_vectors import open_vectors
 from tests.indexer.stored_state import vector_rows
-from tests.indexer.world import MakeCollection, document, random_documents, vectors_in
+from tests.indexer.world import MakeCollection, document, interrupted, random_documents, vectors_in
 
 _TEXTS = [*random_documents(30, seed=5, words=8), document("rare", "solitary"), document("stop", "of the")]
 
@@ -22,11 +18,7 @@ def few_texts_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "FEW_TEXTS", 2)
 
 
-@pytest.fixture(autouse=True)
-def _no_log() -> Iterator[None]:
-    logging.disable(logging.ERROR)
-    yield
-    logging.disable(logging.NOTSET)
+pytestmark = pytest.mark.usefixtures("no_log")
 
 
 def test_a_small_corpus_is_trained_by_lsi(make_collection: MakeCollection) -> None:
@@ -76,8 +68,7 @@ def test_training_options_are_applied(
 
 
 def test_later_documents_use_the_trained_vectors(make_collection: MakeCollection) -> None:
-    collection = make_collection(embedding="lsi")
-    collection.index(_TEXTS)
+    collection = make_collection(_TEXTS, embedding="lsi")
     fingerprint = open_vectors(vectors_in(collection.path)).fingerprint
     changes = collection.index([document("later", "ant unheard"), document("strange", "unheard")])
     assert (changes.added, changes.wordless) == (2, 1)
@@ -99,12 +90,9 @@ def test_a_search_before_training_is_refused(make_collection: MakeCollection) ->
 
 @pytest.mark.parametrize("step", ["train", "assign_rows"])
 def test_interrupted_training_is_done_by_the_next_run(make_collection: MakeCollection, step: str) -> None:
-    def interrupt(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
-
     collection = make_collection(embedding="auto")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(f"moverank.indexer.indexing.vectors_change.{step}", interrupt)
+        patch.setattr(f"moverank.indexer.indexing.vectors_change.{step}", interrupted)
         with pytest.raises(KeyboardInterrupt):
             collection.index(_TEXTS)
     with Collection.open(collection.path) as opened:
@@ -128,6 +116,5 @@ def test_training_waits_for_enough_words(make_collection: MakeCollection) -> Non
 
 
 def test_nothing_is_trained_without_documents(make_collection: MakeCollection) -> None:
-    collection = make_collection(embedding="auto")
-    collection.index([])
+    collection = make_collection([], embedding="auto")
     assert not list(collection.path.glob("vectors*"))

@@ -19,6 +19,7 @@ from tests.indexer.world import (
     Twin,
     check_exact,
     document,
+    interrupted,
     random_documents,
     record_counted_texts,
 )
@@ -35,9 +36,7 @@ def expected() -> dict[str, float]:
 
 @pytest.fixture
 def trained(make_collection: MakeCollection) -> Collection:
-    collection = make_collection(embedding="lsi", train_options=("dim=3",))
-    collection.index(_TEXTS)
-    return collection
+    return make_collection(_TEXTS, embedding="lsi", train_options=("dim=3",))
 
 
 def _folders(collection: Collection) -> list[str]:
@@ -127,12 +126,9 @@ def test_invalid_choices_change_nothing(trained: Collection, factory: Collection
 def test_an_interrupted_change_leaves_the_old_vectors(
     trained: Collection, factory: CollectionFactory, step: str
 ) -> None:
-    def interrupt(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
-
     before = trained.search(_QUERY, k=20).hits
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(f"moverank.indexer.indexing.vectors_change.{step}", interrupt)
+        patch.setattr(f"moverank.indexer.indexing.vectors_change.{step}", interrupted)
         with pytest.raises(KeyboardInterrupt):
             trained.refit(embedding=str(factory.vectors))
     with Collection.open(trained.path) as opened:
@@ -164,8 +160,7 @@ def test_mutual_proximity_does_not_mix_two_sets_of_vectors(
     trained.search(_QUERY, rank=rank)
     assert list(trained.path.glob("sample-*"))
     trained.refit(embedding=str(factory.vectors))
-    fresh = make_collection()
-    fresh.index(_TEXTS)
+    fresh = make_collection(_TEXTS)
     totals = [
         {hit.key: round(hit.total or 0.0, 9) for hit in each.search(_QUERY, k=20, rank=rank).hits}
         for each in (trained, fresh)

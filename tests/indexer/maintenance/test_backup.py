@@ -53,8 +53,7 @@ def test_a_backup_during_changes_is_of_one_revision(collection: Collection, tmp_
 
 
 def test_a_collection_without_vectors_is_copied(make_collection: MakeCollection, tmp_path: Path) -> None:
-    collection = make_collection(embedding="train")
-    collection.index([document("a", "one")])
+    collection = make_collection([document("a", "one")], embedding="train")
     back_up(collection.path, tmp_path / "copy")
     with Collection.open(tmp_path / "copy") as copy:
         assert copy.info()["documents"] == 1

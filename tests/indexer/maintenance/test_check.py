@@ -25,8 +25,7 @@ def test_an_intact_collection_has_no_faults(any_directory: Path, monkeypatch: py
 
 
 def test_a_collection_without_vectors_yet_has_no_faults(make_collection: MakeCollection) -> None:
-    collection = make_collection(embedding="train")
-    collection.index([document("a", "one")])
+    collection = make_collection([document("a", "one")], embedding="train")
     assert check_collection(collection.path).sentences() == ()
 
 

@@ -1,15 +1,19 @@
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from moverank.indexer.documents import Document, Rejection
 from moverank.indexer.reading import read_documents, read_threads
 
+Write = Callable[[str, str | bytes], str]
+"""Writes a file of a name below the working directory, and returns the name."""
+Read = Callable[..., tuple[list[Document], list[Rejection]]]
+"""Reads paths with options: documents, and what is rejected."""
+
 
 @pytest.fixture
-def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str | bytes], str]:
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     """Writes a file below an empty working directory and returns its path."""
     monkeypatch.chdir(tmp_path)
 
@@ -28,16 +32,10 @@ def _split(results: list[Document | Rejection]) -> tuple[list[Document], list[Re
 
 
 @pytest.fixture
-def documents() -> Callable[..., tuple[list[Document], list[Rejection]]]:
-    def read(*paths: str, **options: Any) -> tuple[list[Document], list[Rejection]]:
-        return _split(list(read_documents(paths, **options)))
-
-    return read
+def documents() -> Read:
+    return lambda *paths, **options: _split(list(read_documents(paths, **options)))
 
 
 @pytest.fixture
-def threads() -> Callable[..., tuple[list[Document], list[Rejection]]]:
-    def read(*paths: str, **options: Any) -> tuple[list[Document], list[Rejection]]:
-        return _split(list(read_threads(paths, **options)))
-
-    return read
+def threads() -> Read:
+    return lambda *paths, **options: _split(list(read_threads(paths, **options)))

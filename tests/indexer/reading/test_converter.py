@@ -9,13 +9,11 @@ from time import sleep
 
 import pytest
 
-from moverank.indexer.documents import Document, Part, Rejection
+from moverank.indexer.documents import Part
 from moverank.indexer.errors import UsageError
 from moverank.indexer.reading import converter, read_documents
 from moverank.indexer.reading.converter import Conversion
-
-Write = Callable[[str, str | bytes], str]
-Read = Callable[..., tuple[list[Document], list[Rejection]]]
+from tests.indexer.reading.conftest import Read, Write
 
 PDF = b"%PDF-1.4\n\0binary"
 

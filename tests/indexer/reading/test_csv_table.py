@@ -1,17 +1,14 @@
 import csv
 import io
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.indexer.documents import Document, Part, Rejection
+from moverank.indexer.documents import Document, Part
 from moverank.indexer.reading import Fields, read_documents, streams
-
-Write = Callable[[str, str | bytes], str]
-Read = Callable[..., tuple[list[Document], list[Rejection]]]
+from tests.indexer.reading.conftest import Read, Write
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])

@@ -1,16 +1,13 @@
 """Topics as Discourse's API answers with them, and exports of it."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from moverank.indexer.documents import Document, Part, Rejection
 from moverank.indexer.reading import Fields
-
-Write = Callable[[str, str | bytes], str]
-Read = Callable[..., tuple[list[Document], list[Rejection]]]
+from tests.indexer.reading.conftest import Read, Write
 
 ANSWER = """{"post_stream": {"posts": [
 {"id": 81, "username": "ann", "created_at": "2024-03-05T10:11:12.123Z", "post_number": 1, "post_type": 1,

@@ -1,18 +1,15 @@
 import io
 import itertools
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.indexer.documents import Document, Part, Rejection
+from moverank.indexer.documents import Part
 from moverank.indexer.errors import UsageError
 from moverank.indexer.reading import read_documents, read_threads, streams
 from moverank.indexer.reading.encodings import Recoded
-
-Write = Callable[[str, str | bytes], str]
-Read = Callable[..., tuple[list[Document], list[Rejection]]]
+from tests.indexer.reading.conftest import Read, Write
 
 TEXT = "ein „Stecker“ für 5 €\n"
 SAMPLES = {

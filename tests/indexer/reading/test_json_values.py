@@ -2,18 +2,14 @@
 
 import json
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.indexer.documents import Document, Rejection
 from moverank.indexer.reading import streams
-
-Write = Callable[[str, str | bytes], str]
-Read = Callable[..., tuple[list[Document], list[Rejection]]]
+from tests.indexer.reading.conftest import Read, Write
 
 RECORDS: list[dict[str, Any]] = [
     {"id": 1, "text": 'a "quoted", [bracketed] {text}\n', "year": 2020, "tags": ["x", "y"]},

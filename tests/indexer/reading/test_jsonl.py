@@ -1,13 +1,10 @@
 import json
-from collections.abc import Callable
 
 import pytest
 
-from moverank.indexer.documents import Document, Part, Rejection
+from moverank.indexer.documents import Document, Part
 from moverank.indexer.reading import Fields, streams
-
-Write = Callable[[str, str | bytes], str]
-Read = Callable[..., tuple[list[Document], list[Rejection]]]
+from tests.indexer.reading.conftest import Read, Write
 
 BAD = [
     (b'{"id": 1, "text": "x"', "broken JSON at column 22: Expecting ',' delimiter"),

@@ -1,5 +1,4 @@
 import gzip
-import re
 from collections.abc import Callable
 
 import pytest
@@ -9,8 +8,8 @@ from moverank.indexer.files import gzip_limit
 from moverank.indexer.reading import streams
 from moverank.indexer.reading.inputs.candidate_lists import CandidateList
 from moverank.indexer.reading.inputs.judgments import GENRES, read_candidates, read_labels, read_qrels
-
-Write = Callable[[str, str | bytes], str]
+from moverank.indexer.reading.inputs.queries import read_queries
+from tests.indexer.reading.conftest import Write
 
 
 def test_judgments_are_columns(write: Write) -> None:
@@ -96,6 +95,7 @@ READERS: list[tuple[Callable[[str], object], bytes]] = [
     (read_qrels, b"q 0 d 1\n"),
     (read_candidates, b"q d\n"),
     (read_labels, b"a\tred\n"),
+    (read_queries, b"cat\n"),
 ]
 
 
@@ -135,12 +135,12 @@ def test_a_line_beyond_the_limit_is_refused(
         read(write("f", line + b"x" * 11))
 
 
-@pytest.mark.parametrize("path", ["missing", "folder"])
+@pytest.mark.parametrize(("path", "reason"), [("missing", "No such file or directory"), ("folder", "Is a directory")])
 @pytest.mark.parametrize(("read", "line"), READERS)
 def test_a_path_that_is_not_a_file_is_refused(
-    write: Write, read: Callable[[str], object], line: bytes, path: str
+    write: Write, read: Callable[[str], object], line: bytes, path: str, reason: str
 ) -> None:
     write("folder/a", line)
     write("folder/b", line)
-    with pytest.raises(ReadError, match=f"^{re.escape(path)}: cannot be read: "):
+    with pytest.raises(ReadError, match=f"^{path}: cannot be read: {reason}"):
         read(path)

@@ -1,13 +1,10 @@
 import gzip
 import itertools
-from collections.abc import Callable
 
 import pytest
 
-from moverank.indexer.documents import Document, Part, Rejection
-
-Write = Callable[[str, str | bytes], str]
-Read = Callable[..., tuple[list[Document], list[Rejection]]]
+from moverank.indexer.documents import Document, Part
+from tests.indexer.reading.conftest import Read, Write
 
 Message = tuple[str, str, str]
 

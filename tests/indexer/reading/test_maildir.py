@@ -2,16 +2,14 @@
 
 import gzip
 import mailbox
-from collections.abc import Callable
 from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
 
-from moverank.indexer.documents import Document, Part, Rejection
+from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import ReadError
-
-Read = Callable[..., tuple[list[Document], list[Rejection]]]
+from tests.indexer.reading.conftest import Read
 
 
 def message(own: str, body: str, *references: str, day: int = 1) -> EmailMessage:

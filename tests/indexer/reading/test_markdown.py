@@ -1,13 +1,10 @@
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from moverank.indexer.documents import Document, Part, Rejection
+from moverank.indexer.documents import Document, Part
 from moverank.indexer.reading.formats.text import split_front_matter
-
-Write = Callable[[str, str | bytes], str]
-Read = Callable[..., tuple[list[Document], list[Rejection]]]
+from tests.indexer.reading.conftest import Read, Write
 
 NOTE = """---
 title: Hot plugs

@@ -1,5 +1,4 @@
 import mailbox
-from collections.abc import Callable
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -7,12 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.indexer.documents import Document, Part, Rejection
+from moverank.indexer.documents import Document, Part
 from moverank.indexer.reading import streams
 from moverank.indexer.reading.formats.mail import Mail, parse_mail
-
-Write = Callable[[str, str | bytes], str]
-Read = Callable[..., tuple[list[Document], list[Rejection]]]
+from tests.indexer.reading.conftest import Read, Write
 
 NEWS = b"""From: someone@example.org (Some One)
 Subject: Re: RE:  re[2]: Fast
@@ -90,25 +87,6 @@ def test_plain_text_is_preferred_and_attachments_are_left_out() -> None:
     only_html.set_content(" \n")
     only_html.add_alternative("<p>html</p>", subtype="html")
     assert parse_mail(only_html.as_bytes()).body == "html"
-
-
-@pytest.mark.parametrize(
-    ("header", "references", "own"),
-    [
-        (b"In-Reply-To: message of 1 May <x@y>", ("x@y",), ""),
-        (b"Message-ID: bare@id", (), "bare@id"),
-        (b"Message-ID:\n <folded@id>", (), "folded@id"),
-        (b"References:\nIn-Reply-To: nobody", (), ""),
-    ],
-)
-def test_ids(header: bytes, references: tuple[str, ...], own: str) -> None:
-    mail = parse_mail(header + b"\n\nx")
-    assert (mail.references, mail.id) == (references, own)
-
-
-@pytest.mark.parametrize("date", [b"nonsense", b"", b"Fri, 32 Foo 1993 99:99", b"1 Jan 99999999999 00:00:00 +0000"])
-def test_an_invalid_date_is_unknown(date: bytes) -> None:
-    assert parse_mail(b"Date: " + date + b"\n\nx").date is None
 
 
 @given(st.binary(max_size=200), st.binary(max_size=100))
@@ -258,11 +236,13 @@ def test_several_bodies_are_read_and_the_messages_of_a_digest() -> None:
         (b"Message-ID: < >", ""),
         (b"Message-ID: <a\n b@x.org>", "ab@x.org"),
         (b"Message-ID:\n <a@x.org>", "a@x.org"),
+        (b"Message-ID: bare@id", "bare@id"),
         (b"Message-ID: a@x.org (added by relay)", "a@x.org"),
     ],
 )
 def test_message_ids(header: bytes, id_: str) -> None:
-    assert parse_mail(header + b"\n\nx").id == id_
+    mail = parse_mail(header + b"\n\nx")
+    assert (mail.references, mail.id) == ((), id_)
 
 
 @pytest.mark.parametrize(
@@ -278,10 +258,13 @@ def test_message_ids(header: bytes, id_: str) -> None:
         ("Cc: list@example.org\nReferences: <list@example.org> <a@x>", ["a@x"]),
         ("References: <a@x>\n\t<b@x>\nIn-Reply-To: <c@x>", ["a@x", "b@x"]),
         ("References: <>\nIn-Reply-To: <c@x>", ["c@x"]),
+        ("In-Reply-To: message of 1 May <x@y>", ["x@y"]),
+        ("References:\nIn-Reply-To: nobody", []),
     ],
 )
 def test_addresses_are_no_references(headers: str, references: list[str]) -> None:
-    assert list(parse_mail(f"{headers}\n\nx".encode()).references) == references
+    mail = parse_mail(f"{headers}\n\nx".encode())
+    assert (list(mail.references), mail.id) == (references, "")
 
 
 @pytest.mark.parametrize(
@@ -295,6 +278,9 @@ def test_addresses_are_no_references(headers: str, references: list[str]) -> Non
         (b"Mon, 1 Mar 2021 10:00:00 +9999", None),
         (b"Mon, 1 Mar 2021 25:00:00 +0000", None),
         (b"yesterday", None),
+        (b"", None),
+        (b"Fri, 32 Foo 1993 99:99", None),
+        (b"1 Jan 99999999999 00:00:00 +0000", None),
     ],
 )
 def test_impossible_dates_are_unknown(date: bytes, seconds: float | None) -> None:

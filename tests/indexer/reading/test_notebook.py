@@ -1,13 +1,10 @@
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from moverank.indexer.documents import Document, Part, Rejection
-
-Write = Callable[[str, str | bytes], str]
-Read = Callable[..., tuple[list[Document], list[Rejection]]]
+from moverank.indexer.documents import Document, Part
+from tests.indexer.reading.conftest import Read, Write
 
 CELLS: list[Any] = [
     {"cell_type": "markdown", "metadata": {}, "source": ["# Hot plugs\n", "They melt."]},

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from moverank.indexer.documents import Document, Rejection
+from moverank.indexer.documents import Document
 from moverank.indexer.reading import Fields
+from tests.indexer.reading.conftest import Read, Write
 
-Write = Callable[[str, str | bytes], str]
 Notices = Callable[[], list[str]]
-Read = Callable[..., tuple[list[Document], list[Rejection]]]
 
 PROSE = "The plug of the heater gets hot after some minutes, and it smells. " * 4
 POSTS = [{"message": PROSE}, {"message": "short"}]

@@ -1,12 +1,10 @@
 import gzip
-from collections.abc import Callable
 
 import pytest
 
 from moverank.indexer.errors import ReadError
 from moverank.indexer.reading.inputs.judgments import read_pairs, read_post_links
-
-Write = Callable[[str, str | bytes], str]
+from tests.indexer.reading.conftest import Write
 
 _LINKS = """<?xml version="1.0" encoding="utf-8"?>
 <postlinks>

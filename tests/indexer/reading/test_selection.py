@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,8 @@ from hypothesis import strategies as st
 from moverank.indexer.errors import UsageError
 from moverank.indexer.reading.finding.files import find_sources
 from moverank.indexer.reading.finding.selection import Selection
+from tests.indexer.reading.conftest import Write
 from tests.samples import examples
-
-Write = Callable[[str, str | bytes], str]
 
 NAMES = ("a", "b", "a.txt", "b.log")
 RULES = st.lists(

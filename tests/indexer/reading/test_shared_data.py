@@ -1,12 +1,9 @@
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from moverank.indexer.documents import Document, Rejection
+from moverank.indexer.documents import Document
 from moverank.indexer.reading import read_documents, read_threads
-
-Read = Callable[..., tuple[list[Document], list[Rejection]]]
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 

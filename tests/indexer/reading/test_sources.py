@@ -1,6 +1,5 @@
 import os
 import stat
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,7 @@ from moverank.indexer.errors import ReadError, UsageError
 from moverank.indexer.reading import read_documents
 from moverank.indexer.reading.finding.files import Source, find_sources
 from moverank.indexer.reading.finding.selection import Selection
-
-Write = Callable[[str, str | bytes], str]
+from tests.indexer.reading.conftest import Write
 
 
 def keys(*paths: str) -> list[str]:

@@ -1,5 +1,4 @@
 import gzip
-from collections.abc import Callable
 from html import escape
 from random import Random
 
@@ -7,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.indexer.documents import Document, Part, Rejection
+from moverank.indexer.documents import Document, Part
 from moverank.indexer.reading import streams
-
-Write = Callable[[str, str | bytes], str]
-Read = Callable[..., tuple[list[Document], list[Rejection]]]
+from tests.indexer.reading.conftest import Read, Write
 
 
 def row(**attributes: object) -> str:
@@ -132,7 +129,7 @@ def test_a_dtd_is_refused(write: Write, threads: Read, dtd: str) -> None:
     path = write("Posts.xml", f"<?xml version='1.0'?>\n{dtd}\n<posts><row Id='1' PostTypeId='1' Title='&b;'/></posts>")
     found, (rejection,) = threads(path)
     assert found == []
-    assert str(rejection).startswith("Posts.xml:2: the file has a DTD")
+    assert str(rejection).startswith("Posts.xml:2: the file has a DTD, which is not safe to read")
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 import gzip
 import io
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,7 @@ from moverank.indexer.reading import read_documents, streams
 from moverank.indexer.reading.finding.files import Source
 from moverank.indexer.reading.records import BadRecord
 from moverank.indexer.reading.streams import Meter, Stream, open_source
-
-Write = Callable[[str, str | bytes], str]
-Read = Callable[..., tuple[list[Document], list[Rejection]]]
+from tests.indexer.reading.conftest import Read, Write
 
 
 def stream_of(data: bytes) -> Stream:

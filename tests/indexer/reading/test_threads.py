@@ -1,15 +1,12 @@
 import json
-from collections.abc import Callable
 
 import pytest
 
-from moverank.indexer.documents import Document, Part, Rejection
+from moverank.indexer.documents import Document, Part
 from moverank.indexer.reading import Fields
 from moverank.indexer.reading.formats.threads import thread_of
 from moverank.indexer.reading.records import BadRecord
-
-Write = Callable[[str, str | bytes], str]
-Read = Callable[..., tuple[list[Document], list[Rejection]]]
+from tests.indexer.reading.conftest import Read, Write
 
 
 def comments(*items: object) -> dict[str, object]:
@@ -146,18 +143,13 @@ def test_fields_that_are_missing(fields: Fields, reason: str) -> None:
 
 
 def test_threads_from_a_file(write: Write, threads: Read) -> None:
-    path = write("a.jsonl", '{"id":1,"comments":[{"text":"x"}]}\n{"id":2,"comments":[]}\n{"id":3,"comments":[{}]}\n')
-    good, bad = threads(path)
-    assert good == [Document("1", "", (Part("x"),))]
-    assert [(rejection.line, rejection.key) for rejection in bad] == [(2, "2"), (3, "3")]
-    assert "there is no text" in bad[0].reason
-
-
-def test_a_thread_may_be_a_title_only(write: Write, threads: Read) -> None:
-    good, bad = threads(write("a.jsonl", '{"id":1,"title":"t","comments":[]}\n{"id":2,"name":"n","comments":[]}\n'))
-    assert good == [Document("1", "t", ())]
-    assert [(rejection.line, rejection.key) for rejection in bad] == [(2, "2")]
-    assert "there is no text" in bad[0].reason
+    """A thread may be a title only."""
+    records = '{"id":1,"comments":[{"text":"x"}]}', '{"id":2,"comments":[]}', '{"id":3,"comments":[{}]}'
+    more = '{"id":4,"title":"t","comments":[]}', '{"id":5,"name":"n","comments":[]}'
+    good, bad = threads(write("a.jsonl", "\n".join([*records, *more])))
+    assert good == [Document("1", "", (Part("x"),)), Document("4", "t", ())]
+    assert [(rejection.line, rejection.key) for rejection in bad] == [(2, "2"), (3, "3"), (5, "5")]
+    assert ["there is no text" in one.reason for one in bad] == [True, False, True]
 
 
 def test_a_file_that_holds_no_threads(write: Write, threads: Read) -> None:

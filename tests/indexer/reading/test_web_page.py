@@ -1,11 +1,7 @@
-from collections.abc import Callable
-
 import pytest
 
-from moverank.indexer.documents import Document, Part, Rejection
-
-Write = Callable[[str, str | bytes], str]
-Read = Callable[..., tuple[list[Document], list[Rejection]]]
+from moverank.indexer.documents import Document, Part
+from tests.indexer.reading.conftest import Read, Write
 
 PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">

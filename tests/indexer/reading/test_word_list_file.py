@@ -18,17 +18,16 @@ def test_an_empty_file_is_an_empty_list(tmp_path: Path) -> None:
     assert read_words(str(tmp_path / "stop.txt"), "the stop words") == ()
 
 
-def test_the_error_names_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(ReadError, match=r"nowhere\.txt: the stop words cannot be read: No such file"):
-        read_words(str(tmp_path / "nowhere.txt"), "the stop words")
-
-
-def test_a_directory_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(ReadError, match="cannot be read: Is a directory"):
-        read_words(str(tmp_path), "the stop words")
-
-
-def test_another_encoding_is_rejected(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("nowhere.txt", "cannot be read: No such file"),
+        ("folder", "cannot be read: Is a directory"),
+        ("stop.txt", "are not UTF-8: save the file as UTF-8"),
+    ],
+)
+def test_a_file_that_is_no_text_is_named(tmp_path: Path, name: str, reason: str) -> None:
+    (tmp_path / "folder").mkdir()
     (tmp_path / "stop.txt").write_bytes(b"caf\xe9\n")
-    with pytest.raises(ReadError, match=r"stop\.txt: the stop words are not UTF-8: save the file as UTF-8"):
-        read_words(str(tmp_path / "stop.txt"), "the stop words")
+    with pytest.raises(ReadError, match=f"{name}: the stop words {reason}"):
+        read_words(str(tmp_path / name), "the stop words")

@@ -24,7 +24,6 @@ from tests.indexer.world import (
     Twin,
     check_exact,
     document,
-    snapshot_above,
 )
 from tests.installed import installed
 from tests.naive_scorers import score as naive_score
@@ -113,12 +112,7 @@ def twin() -> Twin:
 @pytest.fixture(scope="module")
 def filled(factory: CollectionFactory) -> Iterator[Collection]:
     """Return a snapshot of 50 documents, some removed or changed since, with a tail; tests do not change it."""
-    with factory.empty(gamma=0.75) as collection, pytest.MonkeyPatch.context() as patch:
-        snapshot_above(patch, 0)
-        collection.index([*_documents(0, 50), document("gone", "kiwi zorp zorp only")])
-        snapshot_above(patch, 99)
-        collection.index([*_documents(50, 60), *_CHANGED])
-        collection.remove(["gone"])
+    with factory.partly_stored(_documents(0, 50), [*_documents(50, 60), *_CHANGED], gamma=0.75) as collection:
         yield collection
 
 

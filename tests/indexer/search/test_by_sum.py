@@ -13,7 +13,7 @@ from moverank.indexer.documents import Metadata
 from moverank.indexer.snapshot.content_sample import SAMPLE
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Ranking
-from tests.indexer.world import NO_VECTOR, WORDS, CollectionFactory, Twin, document, snapshot_above, typical
+from tests.indexer.world import NO_VECTOR, WORDS, CollectionFactory, Twin, document, typical
 from tests.naive_scorers import score as naive_score
 
 QUERIES = ("ant bee zorp", "elk elk fox", "quux gnu hen cat", "lark")
@@ -38,12 +38,7 @@ def twin() -> Twin:
 @pytest.fixture(scope="module")
 def filled(factory: CollectionFactory) -> Iterator[Collection]:
     """Return a collection that is partly in a snapshot, partly in the tail; tests do not change it."""
-    with factory.empty(weights="tfidf") as collection, pytest.MonkeyPatch.context() as patch:
-        snapshot_above(patch, 0)
-        collection.index([*_documents(40), document("gone", "zorp ant bee")])
-        snapshot_above(patch, 99)
-        collection.index(_documents(60))
-        collection.remove(["gone"])
+    with factory.partly_stored(_documents(40), _documents(60), weights="tfidf") as collection:
         yield collection
 
 

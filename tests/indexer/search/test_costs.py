@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 from moverank import Collection, Embedding, Reranker
 from moverank.rerank.ranking import Hit, Ranking, TermScale
 from tests.indexer.search.test_by_sum import _documents
-from tests.indexer.world import STOP_WORDS, TABLE, VECTORS, WORDS, CollectionFactory, document, snapshot_above, typical
+from tests.indexer.world import STOP_WORDS, TABLE, VECTORS, WORDS, CollectionFactory, document, typical
 from tests.installed import installed
 
 TERMS = installed(
@@ -44,11 +44,7 @@ QUERIES = st.sampled_from(["ant bee zorp", "elk elk fox", "quux gnu hen cat", "l
 @pytest.fixture(scope="module")
 def filled(factory: CollectionFactory) -> Iterator[Collection]:
     """Return a collection that is partly in a snapshot, partly in the tail; tests do not change it."""
-    with factory.empty(weights="tfidf") as collection, pytest.MonkeyPatch.context() as patch:
-        snapshot_above(patch, 0)
-        collection.index(_documents(40))
-        snapshot_above(patch, 99)
-        collection.index(DOCUMENTS)
+    with factory.partly_stored(_documents(40), DOCUMENTS, weights="tfidf") as collection:
         yield collection
 
 
@@ -164,8 +160,7 @@ def test_a_total_is_that_of_pot_and_bm25s_by_the_formula_of_the_manual(factory: 
     mean = typical(means)
 
     rank = f"{weights[0]}*wmd:mu={mu}+{weights[1]}*cover+{weights[2]}*bm25:k1=1.6+{weights[3]}*cosine"
-    with factory.empty() as collection:
-        collection.index([document(f"d{i}", text) for i, text in enumerate(texts)])
+    with factory.filled([document(f"d{i}", text) for i, text in enumerate(texts)]) as collection:
         found = collection.search(query, k=40, rank=rank)
     assert len(found.hits) == 40
     for hit in found.hits:

@@ -6,11 +6,9 @@ from itertools import combinations, product
 from typing import Any
 
 import numpy as np
-import ot
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.spatial.distance import cdist
 
 from moverank import Collection, CollectionError, Document, LockedError, UsageError
 from moverank.indexer.files.writer_lock import locked
@@ -19,7 +17,7 @@ from moverank.indexer.search.deduplication import deduplicated
 from moverank.indexer.search.near_documents import Deduplication
 from moverank.indexer.search.pair_search import FoundPairs
 from moverank.rerank.ranking import StageCounts
-from tests.indexer.world import TABLE, WORDS, CollectionFactory, document
+from tests.indexer.world import WORDS, CollectionFactory, Twin, document, interrupt_at, pair_distances
 
 pytestmark = pytest.mark.store
 
@@ -44,23 +42,14 @@ def _documents() -> list[Document]:
 
 @pytest.fixture(scope="module")
 def filled(factory: CollectionFactory) -> Iterator[Collection]:
-    with factory.empty() as collection:
-        collection.index(_documents())
+    with factory.filled(_documents()) as collection:
         yield collection
 
 
 @pytest.fixture(scope="module")
 def distances() -> Distances:
     """Return the distances of all pairs by POT."""
-    counts = {
-        each.key: np.array([each.parts[0].text.split().count(word) for word in WORDS], float)
-        for each in _documents()
-        if each.key != "none"
-    }
-    vectors = np.array([TABLE[word] for word in WORDS])
-    costs = cdist(vectors, vectors)
-    bags = {key: own / own.sum() for key, own in counts.items()}
-    return {frozenset(pair): float(ot.emd2(bags[pair[0]], bags[pair[1]], costs)) for pair in combinations(bags, 2)}
+    return pair_distances(Twin.of(_documents()))
 
 
 def _year(date: Any, *, last: bool) -> str | None:
@@ -180,8 +169,7 @@ def test_planted_copies_are_found(factory: CollectionFactory) -> None:
         for place in rng.choice(len(words), 2, replace=False):
             words[place] = str(rng.choice(WORDS))
         edited[f"edited{i}"] = " ".join(words)
-    with factory.empty() as collection:
-        collection.index([document(key, text) for key, text in (texts | moved | edited).items()])
+    with factory.filled([document(key, text) for key, text in (texts | moved | edited).items()]) as collection:
         found = collection.dedupe(0.3)
         assert set(found.kept) == set(texts)
         assert {one.key: one.of for one in found.removed} == {
@@ -191,8 +179,7 @@ def test_planted_copies_are_found(factory: CollectionFactory) -> None:
 
 
 def test_what_is_removed_is_removed_in_one_revision(factory: CollectionFactory) -> None:
-    with factory.empty() as collection:
-        collection.index(_documents())
+    with factory.filled(_documents()) as collection:
         expected, revision = collection.dedupe(0.7, unknown="ignored"), collection.revision
         assert collection.dedupe(0.7, remove=True, dry_run=True, unknown="ignored") == expected
         assert collection.revision == revision
@@ -239,10 +226,12 @@ def test_a_writer_is_reported_before_the_comparison(factory: CollectionFactory) 
     def progress(task: str, done: int, total: int | None, unit: str) -> None:
         pytest.fail(f"compared: {task}, {done}, {total}, {unit}")
 
-    with factory.empty() as collection:
-        collection.index(_documents())
-        with locked(collection.path), pytest.raises(LockedError, match="is writing to"):
-            collection.dedupe(0.7, remove=True, progress=progress)
+    with (
+        factory.filled(_documents()) as collection,
+        locked(collection.path),
+        pytest.raises(LockedError, match="is writing to"),
+    ):
+        collection.dedupe(0.7, remove=True, progress=progress)
 
 
 def test_documents_that_are_not_compared_are_not_among_the_kept(factory: CollectionFactory) -> None:
@@ -262,14 +251,8 @@ def test_documents_that_are_not_compared_are_not_among_the_kept(factory: Collect
 @pytest.mark.slow
 def test_an_interrupted_run_continues(filled: Collection) -> None:
     expected, steps = filled.dedupe(WITHIN, unknown="ignored"), list[int]()
-
-    def interrupt(task: str, done: int, total: int | None, unit: str) -> None:
-        assert (task, total, unit) == ("Comparing", N, "documents")
-        if done == 40:
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        filled.dedupe(WITHIN, progress=interrupt, unknown="ignored")
+        filled.dedupe(WITHIN, progress=interrupt_at(40, "Comparing", N, "documents"), unknown="ignored")
 
     def record(task: str, done: int, total: int | None, unit: str) -> None:
         _ = task, total, unit
@@ -292,8 +275,7 @@ def test_a_sum_takes_the_larger_of_both_totals(filled: Collection) -> None:
 
 def test_words_without_a_vector_are_named_or_far(factory: CollectionFactory) -> None:
     texts = {"a": "ant 0x80070005", "b": "ant 0x80070057", "c": "ant 0x80070057", "d": "kiwi"}
-    with factory.empty() as collection:
-        collection.index([document(key, text) for key, text in texts.items()])
+    with factory.filled([document(key, text) for key, text in texts.items()]) as collection:
         found = collection.dedupe(0.0, unknown="ignored", differing=True)  # a word with a digit is a name
         assert [(one.key, one.of, one.differs) for one in found.removed] == [("b", "a", True), ("c", "a", True)]
         assert found.removed[0].differences == (("0x80070057",), ("0x80070005",))

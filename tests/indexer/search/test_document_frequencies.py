@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
-from moverank import Collection, DocumentFrequencies, UsageError
+from moverank import DocumentFrequencies, UsageError
 from moverank.rerank.scorers import Statistics
 from tests.indexer.world import MakeCollection, document
 
@@ -34,8 +34,7 @@ def test_idf_is_that_of_scikit_learn() -> None:
 
 
 def test_a_collection_knows_its_frequencies(make_collection: MakeCollection) -> None:
-    collection: Collection = make_collection()
-    collection.index([document(f"d{i}", text) for i, text in enumerate(TEXTS)])
+    collection = make_collection([document(f"d{i}", text) for i, text in enumerate(TEXTS)])
     found = collection.document_frequencies(["english"])
     expected = DocumentFrequencies.of(TEXTS, frozenset())
     assert found.words == expected.words
@@ -45,8 +44,7 @@ def test_a_collection_knows_its_frequencies(make_collection: MakeCollection) -> 
 
 
 def test_frequencies_of_letters_follow_from_those_of_words(make_collection: MakeCollection) -> None:
-    collection: Collection = make_collection()
-    collection.index([document(f"d{i}", text) for i, text in enumerate(TEXTS)])
+    collection = make_collection([document(f"d{i}", text) for i, text in enumerate(TEXTS)])
     found = collection.document_frequencies(["ngrams=2"])
     expected, tokens = Counter[str](), 0
     for text in TEXTS:

@@ -196,8 +196,7 @@ def test_the_first_stage_can_be_changed_to_given_vectors_and_back(collection: Co
 
 
 def test_a_scorer_can_be_joined(make_collection: MakeCollection) -> None:
-    collection = make_collection(first_stage="given+bm25")
-    collection.index([*documents_with_vectors(20), document("rare", "quux ant")])
+    collection = make_collection([*documents_with_vectors(20), document("rare", "quux ant")], first_stage="given+bm25")
     ranking = collection.search("quux ant", k=5, depth=6, vector=QUERIES[0])
     assert "rare" in {hit.key for hit in ranking.hits}
 

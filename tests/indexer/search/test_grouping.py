@@ -31,9 +31,7 @@ def _grouped_by_hand(ranking: Ranking, groups: dict[str, Any], k: int) -> list[s
 
 @pytest.fixture
 def made(make_collection: MakeCollection) -> Collection:
-    collection = make_collection()
-    collection.index(random_documents(40))
-    return collection
+    return make_collection(random_documents(40))
 
 
 @examples(0.3)

@@ -33,8 +33,7 @@ def test_missing_neighbours_are_minus_one_and_infinite(collection: Collection) -
 def test_neighbours_have_the_word_weights_of_the_ranking(factory: CollectionFactory) -> None:
     """The default ranking weighs words by idf: the neighbours are near by the distances of `pairs`."""
     twin = Twin.of(random_documents(40, seed=5), "tfidf")
-    with factory.empty(rank="auto") as collection:
-        collection.index(twin.documents.values())
+    with factory.filled(twin.documents.values(), rank="auto") as collection:
         graph, (nearest,) = collection.neighbours(1), collection.pairs(k=1).pairs
     for key, (distance,) in zip(graph.keys, graph.distances.tolist(), strict=True):
         expected = twin.distances(twin.documents[key])

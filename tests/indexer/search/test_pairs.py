@@ -1,5 +1,6 @@
 """Pairs of documents: those of brute force, whatever the snapshot, filters and interruptions."""
 
+import math
 import os
 import shutil
 import time
@@ -21,7 +22,16 @@ from moverank.indexer.search.near_documents import Deduplication, Pairs
 from moverank.rerank.distance.near_pairs import Limit, NearPairs, PairsOfRow
 from moverank.rerank.distance.near_words import NearWords
 from moverank.rerank.errors import OutOfTime, TooLarge
-from tests.indexer.world import TABLE, WORDS, CollectionFactory, Twin, document, random_documents, snapshot_above
+from tests.indexer.world import (
+    TABLE,
+    WORDS,
+    CollectionFactory,
+    Twin,
+    document,
+    interrupt_at,
+    pair_distances,
+    random_documents,
+)
 
 
 def _documents() -> list[Document]:
@@ -33,33 +43,30 @@ def _documents() -> list[Document]:
 @pytest.fixture(scope="module")
 def filled(factory: CollectionFactory) -> Iterator[Collection]:
     """Return a collection that is partly in a snapshot, partly in the tail."""
-    with factory.empty(weights="tfidf") as collection, pytest.MonkeyPatch.context() as patch:
-        snapshot_above(patch, 0)
-        collection.index([*_documents()[:20], document("gone", "ant bee")])
-        snapshot_above(patch, 99)
-        collection.index(_documents())
-        collection.remove(["gone"])
+    with factory.partly_stored(_documents()[:20], _documents(), weights="tfidf") as collection:
         yield collection
 
 
 @pytest.fixture(scope="module")
 def distances() -> dict[frozenset[str], float]:
     """Return the distances of all pairs."""
-    twin = Twin.of(_documents(), "tfidf")
-    texts = {key: one.parts[0].text for key, one in twin.documents.items() if key != "none"}
-    rows = {key: twin.distances(text) for key, text in texts.items()}
-    return {frozenset(pair): rows[pair[0]][pair[1]] for pair in combinations(texts, 2)}
+    return pair_distances(Twin.of(_documents(), "tfidf"))
+
+
+def check_pairs(found: Pairs, within: float | None, k: int | None, expected: dict[frozenset[str], float]) -> None:
+    """Check that the pairs are the `k` nearest ones of those `expected`, within a distance."""
+    limit = math.inf if within is None else within
+    wanted = sorted(distance for distance in expected.values() if distance <= limit)[:k]
+    assert [pair.distance for pair in found.pairs] == pytest.approx(wanted, abs=1e-7)
+    assert all(expected[frozenset(pair.keys)] == pytest.approx(pair.distance, abs=1e-7) for pair in found.pairs)
+    assert len({frozenset(pair.keys) for pair in found.pairs}) == len(found.pairs)
 
 
 def test_pairs_are_those_of_brute_force(filled: Collection, distances: dict[frozenset[str], float]) -> None:
     ordered = sorted(distances.values())
     for within, k in ((0.0, None), (ordered[40] + 1e-9, None), (None, 25), (ordered[40] + 1e-9, 10), (None, 9999)):
         found = filled.pairs(within, k, rank="wmd")
-        limit = float("inf") if within is None else within + 1e-9
-        expected = [distance for distance in ordered if distance <= limit][:k]
-        assert [pair.distance for pair in found.pairs] == pytest.approx(expected, abs=1e-7)
-        assert all(distances[frozenset(pair.keys)] == pytest.approx(pair.distance, abs=1e-7) for pair in found.pairs)
-        assert len({frozenset(pair.keys) for pair in found.pairs}) == len(found.pairs)
+        check_pairs(found, None if within is None else within + 1e-9, k, distances)
         assert found.compared == len(distances)
     assert not list(filled.path.glob("pairs-*"))
     recent, forgotten = filled.path / "pairs-recent", filled.path / "pairs-forgotten"
@@ -148,14 +155,8 @@ def test_an_interrupted_run_continues(
     filled: Collection, options: dict[str, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = filled.pairs(**options)  # type: ignore[arg-type]
-
-    def interrupt(task: str, done: int, total: int | None, unit: str) -> None:
-        assert (task, total, unit) == ("Comparing", 33, "documents")
-        if done == 20:
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        filled.pairs(**options, progress=interrupt)  # type: ignore[arg-type]
+        filled.pairs(**options, progress=interrupt_at(20, "Comparing", 33, "documents"))  # type: ignore[arg-type]
     (file,) = filled.path.glob("pairs-*")
     rows, run = list[int](), NearPairs.run
 
@@ -195,14 +196,8 @@ def test_a_run_with_another_title_weight_begins_again(factory: CollectionFactory
     with factory.empty() as collection:
         texts = [each.parts[0].text for each in random_documents(30, seed=4, words=4)]
         collection.index([Document(f"d{i}", text[:9], (Part(text),)) for i, text in enumerate(texts)])
-
-        def interrupt(task: str, done: int, total: int | None, unit: str) -> None:
-            _ = task, total, unit
-            if done == 20:
-                raise KeyboardInterrupt
-
         with pytest.raises(KeyboardInterrupt):
-            collection.pairs(1.0, progress=interrupt)
+            collection.pairs(1.0, progress=interrupt_at(20))
         collection.change_settings(title_weight=9)
         assert collection.pairs(1.0).pairs == collection.pairs(1.0).pairs
 
@@ -210,19 +205,13 @@ def test_a_run_with_another_title_weight_begins_again(factory: CollectionFactory
 @pytest.mark.parametrize("unknown", ["ignored", "far"])
 def test_a_run_on_other_documents_of_the_same_revision_begins_again(factory: CollectionFactory, unknown: str) -> None:
     """A database that is restored from a backup has other documents with the ids and the revision of lost ones."""
-
-    def interrupt(task: str, done: int, total: int | None, unit: str) -> None:
-        _ = task, total, unit
-        if done == 2:
-            raise KeyboardInterrupt
-
     with factory.empty() as lost, factory.empty() as restored:
         for collection, more in ((lost, ("ant dog", "dog ant")), (restored, ("kiwi zorp", "bee"))):
             collection.index([document("a", "ant"), document("b", "bee"), document("c", "cat")])
             collection.index([document("a", more[0]), document("d", more[1])])
         assert lost.revision == restored.revision
         with pytest.raises(KeyboardInterrupt):
-            lost.pairs(0.1, unknown=unknown, progress=interrupt)
+            lost.pairs(0.1, unknown=unknown, progress=interrupt_at(2))
         (file,) = lost.path.glob("pairs-*")
         shutil.copy(file, restored.path)
         assert [pair.keys for pair in restored.pairs(0.1, unknown=unknown).pairs] == [("b", "d")]
@@ -260,15 +249,9 @@ FORGED: list[_Forge] = [
 @pytest.mark.slow
 def test_a_forged_file_of_an_interrupted_run_is_not_continued(filled: Collection) -> None:
     """Its checksum is right: the list is that of all pairs."""
-
-    def interrupt(task: str, done: int, total: int | None, unit: str) -> None:
-        _ = task, total, unit
-        if done == 20:
-            raise KeyboardInterrupt
-
     expected = filled.pairs(k=30).pairs
     with pytest.raises(KeyboardInterrupt):
-        filled.pairs(k=30, progress=interrupt)
+        filled.pairs(k=30, progress=interrupt_at(20))
     (file,) = filled.path.glob("pairs-*")
     arrays = read_arrays(file)
     assert arrays
@@ -284,13 +267,8 @@ def test_files_of_interrupted_runs_are_few_and_small(filled: Collection, size: i
         with (filled.path / f"pairs-{age:02}").open("wb") as file:
             file.truncate(size)
         os.utime(file.name, (time.time() - 60 * (age + 1),) * 2)
-
-    def interrupt(task: str, done: int, total: int | None, unit: str) -> None:
-        _ = task, done, total, unit
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        filled.pairs(within=0.123, progress=interrupt)
+        filled.pairs(within=0.123, progress=interrupt_at(1))
     left = sorted(path.name for path in filled.path.glob("pairs-*"))
     assert left[:kept] == [f"pairs-{age:02}" for age in range(kept)]
     assert len(left) == kept + 1
@@ -328,12 +306,7 @@ def test_pairs_by_a_sum_have_the_larger_of_both_totals(filled: Collection, rank:
     assert len(expected) == len(keys) * (len(keys) - 1) // 2
     ordered = sorted(expected.values())
     for within, k in ((ordered[50] + 1e-9, None), (None, 7), (ordered[20] + 1e-9, 40), (None, 9999)):
-        found = filled.pairs(within, k, rank=rank)
-        limit = float("inf") if within is None else within
-        wanted = [value for value in ordered if value <= limit][:k]
-        assert [pair.distance for pair in found.pairs] == pytest.approx(wanted, abs=1e-7)
-        assert all(expected[frozenset(pair.keys)] == pytest.approx(pair.distance, abs=1e-7) for pair in found.pairs)
-        assert len({frozenset(pair.keys) for pair in found.pairs}) == len(found.pairs)
+        check_pairs(filled.pairs(within, k, rank=rank), within, k, expected)
     copies = filled.pairs(k=99, rank=rank, where=["label=copy"])
     assert {frozenset(pair.keys) for pair in copies.pairs} == {
         frozenset(pair) for pair in combinations(("same0", "same1", "same2"), 2)

@@ -113,8 +113,7 @@ def test_a_passage_of_a_hit_is_that_of_brute_force(make_collection: MakeCollecti
         document(f"d{i}", *(". ".join(" ".join(rng.choice(WORDS, 5)) for _ in range(6)) for _ in range(2)))
         for i in range(20)
     ]
-    collection = make_collection(weights=weights)
-    collection.index(documents)
+    collection = make_collection(documents, weights=weights)
     by_key = {one.key: one for one in documents}
     twin, query = Twin.of(map(_plain, documents), weights), document("q", "ant bee lark")
     for rank in ("wmd", "bm25", "wmd+bm25"):  # BM25 alone has no distance: then the collection's weights count

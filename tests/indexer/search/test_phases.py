@@ -15,7 +15,7 @@ QUERIES = [f"{one} {other} {other}" for one in WORDS for other in WORDS[::3]]
 
 @pytest.fixture(scope="module")
 def filled(factory: CollectionFactory) -> Iterator[Collection]:
-    """Return a collection that is partly in a snapshot, partly in the tail; tests do not change it."""
+    """Return a collection that is in a snapshot; tests do not change it."""
     with factory.empty() as collection, pytest.MonkeyPatch.context() as patch:
         snapshot_above(patch, 0)
         documents = random_documents(70, seed=3)

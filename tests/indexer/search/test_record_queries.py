@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from moverank import Collection, Document, Hit, NoKnownWords, Part, UsageError
 from moverank.indexer.settings import default_rank
 from tests.indexer.search.conftest import Searchable
-from tests.indexer.world import NO_VECTOR, WORDS, CollectionFactory, check_exact, document, snapshot_above
+from tests.indexer.world import NO_VECTOR, WORDS, CollectionFactory, check_exact, document
 from tests.installed import installed
 
 RANKINGS = installed(
@@ -50,13 +50,8 @@ def _threads() -> list[Document]:
 @pytest.fixture(scope="module")
 def threads(factory: CollectionFactory) -> Iterator[Collection]:
     """A collection of threads, the first ones in a snapshot, the others in the tail."""
-    collection = factory.empty(title_weight=3, gamma=0.75)
-    with pytest.MonkeyPatch.context() as patch:
-        snapshot_above(patch, 0)
-        collection.index(_threads()[:25])
-    collection.index(_threads())
-    yield collection
-    collection.close()
+    with factory.partly_stored(_threads()[:25], _threads(), title_weight=3, gamma=0.75) as collection:
+        yield collection
 
 
 @pytest.mark.slow

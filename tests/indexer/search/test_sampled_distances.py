@@ -11,7 +11,7 @@ from scipy.stats import norm
 from moverank import Collection, Document
 from moverank.rerank.distance.nearest import all_distances
 from moverank.rerank.ranking import Ranking
-from tests.indexer.world import CollectionFactory, MakeCollection, Twin, document, random_documents, snapshot_above
+from tests.indexer.world import CollectionFactory, MakeCollection, Twin, document, random_documents
 
 RANK = "wmd:proximity=gaussian"
 QUERY = "ant bee fox"
@@ -25,11 +25,7 @@ def documents() -> list[Document]:
 @pytest.fixture
 def collection(factory: CollectionFactory, documents: list[Document]) -> Iterator[Collection]:
     """Return a collection that is partly in a snapshot, partly in the tail."""
-    with factory.empty() as collection, pytest.MonkeyPatch.context() as patch:
-        snapshot_above(patch, 0)
-        collection.index(documents[:30])
-        snapshot_above(patch, 99)
-        collection.index(documents)
+    with factory.partly_stored(documents[:30], documents) as collection:
         yield collection
 
 

@@ -94,8 +94,7 @@ def test_search_is_brute_force_over_the_file(
 ) -> None:
     raw, documents = _raw(factory.vectors), _documents(40)
     snapshot_above(monkeypatch, changes)
-    with factory.empty(normalize=True, weights=own) as collection:
-        collection.index(documents[:30])
+    with factory.filled(documents[:30], normalize=True, weights=own) as collection:
         snapshot_above(monkeypatch, 1000)
         collection.index(documents[30:])
         found = collection.search("ant bee gnu zorp", k=7, exact=True, rank=rank)
@@ -116,8 +115,7 @@ def test_search_is_brute_force_over_the_file(
 
 def test_explain_shows_the_masses(factory: CollectionFactory) -> None:
     raw = _raw(factory.vectors)
-    with factory.empty(normalize=True) as collection:
-        collection.index([Document("d", "", (Part("cat cat dog"),))])
+    with factory.filled([Document("d", "", (Part("cat cat dog"),))], normalize=True) as collection:
         found = collection.explain("ant bee", "d", rank="wmd:weights=norm")
     left, right = _weighted([("ant bee", 0)], raw, 0.0), _weighted([("cat cat dog", 0)], raw, 0.0)
     for side, expected in (("source", left), ("target", right)):
@@ -149,8 +147,7 @@ def test_reranker_is_brute_force(factory: CollectionFactory, texts: list[str], q
 def test_every_home_has_the_same_distances(weights: str, factory: CollectionFactory) -> None:
     """A search, its stored candidates, and a reranker of the collection, of a file and of vectors in memory."""
     documents, rank, raw = _documents(12), "wmd:weights=norm", _raw(factory.vectors)
-    with factory.empty(normalize=True, weights=weights) as collection:
-        collection.index(documents)
+    with factory.filled(documents, normalize=True, weights=weights) as collection:
         hits = {hit.key: hit.distance for hit in collection.search("ant bee", k=12, exact=True, rank=rank).hits}
         stored = collection.rerank("ant bee", list(hits), rank=rank)
         assert {hit.key: hit.distance for hit in stored.hits} == pytest.approx(hits)
@@ -167,8 +164,7 @@ def test_every_home_has_the_same_distances(weights: str, factory: CollectionFact
 
 def test_a_sum_has_both(factory: CollectionFactory) -> None:
     documents = _documents(20)
-    with factory.empty(normalize=True) as collection:
-        collection.index(documents)
+    with factory.filled(documents, normalize=True) as collection:
         alone = collection.search("ant bee", k=20, exact=True, rank="wmd:weights=norm")
         both = collection.search("ant bee", k=5, exact=True, rank="wmd:weights=norm+0.5*bm25+cosine")
     expected = {hit.key: hit.distance for hit in alone.hits}
@@ -200,8 +196,7 @@ def test_a_compound_has_the_mean_length_of_its_parts() -> None:
 
 def test_vectors_that_are_not_scaled_are_refused(make_collection: MakeCollection, factory: CollectionFactory) -> None:
     remedy = "refit --embedding FILE --setting normalize=yes"
-    collection = make_collection()
-    collection.index(_documents(3))
+    collection = make_collection(_documents(3))
     with pytest.raises(UsageError, match=remedy):
         collection.search("ant", rank="wmd:weights=norm")
     with pytest.raises(UsageError, match=remedy):
@@ -227,16 +222,14 @@ def test_vectors_that_are_not_scaled_are_refused(make_collection: MakeCollection
 def test_vectors_of_a_collection_with_such_weights_are_not_replaced_by_others(
     make_collection: MakeCollection, factory: CollectionFactory
 ) -> None:
-    collection = make_collection(normalize=True, weights="norm")
-    collection.index(_documents(3))
+    collection = make_collection(_documents(3), normalize=True, weights="norm")
     with pytest.raises(UsageError, match="length 1"):
         collection.refit(embedding=str(factory.vectors), normalize=False)
     assert collection.search("ant", rank="wmd").certified
 
 
 def test_pairs_with_far_words_have_no_lengths(make_collection: MakeCollection) -> None:
-    collection = make_collection(normalize=True)
-    collection.index(_documents(5))
+    collection = make_collection(_documents(5), normalize=True)
     assert len(collection.pairs(k=3, rank="wmd:weights=norm").pairs) == 3
     with pytest.raises(UsageError, match="ignore them"):
         collection.pairs(k=3, rank="wmd:weights=norm", unknown="far")

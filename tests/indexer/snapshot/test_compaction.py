@@ -74,8 +74,7 @@ def test_a_snapshot_may_have_wordless_documents_only(collection: Collection, mon
 @pytest.mark.usefixtures("always_compact")
 @pytest.mark.parametrize("faiss", ["IDMap2,Flat", "HNSW8", "IVF2,Flat", "SQ8", "PQ2x4"])
 def test_a_snapshot_may_be_empty(make_collection: MakeCollection, faiss: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    collection = make_collection(faiss=faiss)
-    collection.index(random_documents(3))
+    collection = make_collection(random_documents(3), faiss=faiss)
     collection.remove(["d0", "d1", "d2"])
     assert collection.search("ant", k=3).hits == ()
     snapshot_above(monkeypatch, 99)

@@ -27,6 +27,8 @@ pytestmark = [
     pytest.mark.sqlite("copies the directory of a collection"),
 ]
 
+_Change = Callable[[NDArray[Any]], NDArray[Any]]
+
 _SEARCHES = """
 import json, resource, sys
 from moverank import Collection
@@ -76,7 +78,7 @@ def _answers(paths: list[Path], rankings: _Rankings = _RANKINGS) -> tuple[dict[s
     return dict(json.loads(line) for line in run.stdout.splitlines()), run.stderr
 
 
-def _set(position: int, value: float) -> Callable[[NDArray[Any]], NDArray[Any]]:
+def _set(position: int, value: float) -> _Change:
     def changed(array: NDArray[Any]) -> NDArray[Any]:
         forged = array.copy()
         forged[position] = value
@@ -85,7 +87,7 @@ def _set(position: int, value: float) -> Callable[[NDArray[Any]], NDArray[Any]]:
     return changed
 
 
-SIZES: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
+SIZES: dict[str, _Change] = {
     "one less": lambda array: array[:-1],
     "one more": lambda array: np.append(array, array[-1:], axis=0),
     "none": lambda array: array[:0],
@@ -93,10 +95,10 @@ SIZES: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
 NEGATIVE = {"the last is negative": _set(-1, -7)}
 OUTSIDE = {"the first is large": _set(0, 2**30), "the last is large": _set(-1, 2**31 - 2)} | NEGATIVE
 NOT_FINITE = {"not a number": _set(-1, np.nan), "infinite": _set(0, np.inf)}
-REVERSED: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {"reversed": lambda array: array[::-1]}
+REVERSED: dict[str, _Change] = {"reversed": lambda array: array[::-1]}
 
 
-def _forgeries(name: str) -> dict[str, Callable[[NDArray[Any]], NDArray[Any]]]:
+def _forgeries(name: str) -> dict[str, _Change]:
     """Return what makes an array impossible; other numbers that are possible would only be wrong."""
     if name.endswith(("ids", "starts")):
         return SIZES | OUTSIDE | REVERSED
@@ -113,6 +115,16 @@ def _forge_snapshot(directory: Path, name: str, content: bytes) -> None:
     meta.pop("checksum")
     meta["files"] = {file: sums for file, sums in file_checksums(snapshot).items() if file != "meta.json"}
     (snapshot / "meta.json").write_bytes(checksummed_json(meta))
+
+
+def _copies(source: Path, folder: Path, name: str, kind: str, changes: dict[str, _Change]) -> list[Path]:
+    """Copy a collection for each change of an array of its snapshot."""
+    made = []
+    for what, change in changes.items():
+        made.append(Path(shutil.copytree(source, folder / what)))
+        (snapshot,) = made[-1].glob("snapshot-*")
+        _forge_snapshot(made[-1], name, change(np.fromfile(snapshot / name, kind)).astype(kind).tobytes())
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -133,20 +145,19 @@ def _check(forged: list[Path], expected: Any, rankings: _Rankings = _RANKINGS) -
         assert any(f"{path}/snapshot-" in note for note in notes), path.name
 
 
+def _check_same(source: Path, forged: list[Path], rankings: _Rankings) -> None:
+    """Check that copies have the answers of their source."""
+    answers, _ = _answers([source, *forged], rankings)
+    for path in forged:
+        assert answers[str(path)] == answers[str(source)], path.name
+
+
 @pytest.mark.parametrize("name", [*ARRAYS, *VOCABULARY])
 def test_an_array_of_a_snapshot(threads: tuple[Path, Any], tmp_path: Path, name: str) -> None:
-    kind = (ARRAYS | VOCABULARY)[name]
-    forged = []
-    for what, change in _forgeries(name).items():
-        directory = Path(shutil.copytree(threads[0], tmp_path / what))
-        (snapshot,) = directory.glob("snapshot-*")
-        array = np.fromfile(snapshot / name, kind)
-        _forge_snapshot(directory, name, change(array).astype(kind).tobytes())
-        forged.append(directory)
-    _check(forged, threads[1])
+    _check(_copies(threads[0], tmp_path, name, (ARRAYS | VOCABULARY)[name], _forgeries(name)), threads[1])
 
 
-FORGED_SAMPLES: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
+FORGED_SAMPLES: dict[str, _Change] = {
     "odd": lambda array: array[:-1],
     "none": lambda array: array[:0],
     "one less": lambda array: np.delete(array, [0, len(array) // 2]),
@@ -160,25 +171,14 @@ FORGED_SAMPLES: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
 
 
 def test_the_sample_of_the_documents(threads: tuple[Path, Any], tmp_path: Path) -> None:
-    forged = []
-    for what, change in FORGED_SAMPLES.items():
-        directory = Path(shutil.copytree(threads[0], tmp_path / what))
-        (snapshot,) = directory.glob("snapshot-*")
-        _forge_snapshot(directory, SAMPLE, change(np.fromfile(snapshot / SAMPLE, "<f8")).tobytes())
-        forged.append(directory)
-    _check(forged, threads[1])
+    _check(_copies(threads[0], tmp_path, SAMPLE, "<f8", FORGED_SAMPLES), threads[1])
 
 
 @pytest.mark.parametrize("name", VECTOR_FILES)
 def test_given_vectors(factory: CollectionFactory, tmp_path: Path, name: str) -> None:
     """The first stage is searched with `depth`, by a vector of the query."""
     given = factory.closed(documents_with_vectors(40), gamma=0.5, first_stage="given")
-    copies = []
-    for what, change in _forgeries(name).items():
-        directory = Path(shutil.copytree(given, tmp_path / what))
-        (snapshot,) = directory.glob("snapshot-*")
-        _forge_snapshot(directory, name, change(np.fromfile(snapshot / name, VECTOR_FILES[name])).tobytes())
-        copies.append(directory)
+    copies = _copies(given, tmp_path, name, VECTOR_FILES[name], _forgeries(name))
     rankings: _Rankings = [
         ("pwmd", {}),
         ("pwmd", {"depth": 6, "vector": [1.0] * DIM}),
@@ -241,9 +241,7 @@ def test_what_is_cached(threads: tuple[Path, Any], tmp_path: Path) -> None:
                 directory = Path(shutil.copytree(threads[0], tmp_path / f"{name}, {array}: {what}"))
                 write_arrays(directory / name, arrays | {array: change(arrays[array])}, key)
                 forged.append(directory)
-    answers, _ = _answers([threads[0], *forged], _OF_CACHED)
-    for path in forged:
-        assert answers[str(path)] == answers[str(threads[0])], path.name
+    _check_same(threads[0], forged, _OF_CACHED)
 
 
 def test_the_sample_of_mutual_proximity(threads: tuple[Path, Any], tmp_path: Path) -> None:
@@ -256,6 +254,4 @@ def test_the_sample_of_mutual_proximity(threads: tuple[Path, Any], tmp_path: Pat
             directory = Path(shutil.copytree(threads[0], tmp_path / f"{array}: {what}"))
             write_arrays(directory / sample.name, arrays | {array: change(arrays[array])})
             forged.append(directory)
-    answers, _ = _answers([threads[0], *forged], _OF_SAMPLE)
-    for path in forged:
-        assert answers[str(path)] == answers[str(threads[0])], path.name
+    _check_same(threads[0], forged, _OF_SAMPLE)

@@ -123,8 +123,7 @@ def test_a_missing_snapshot_is_written_again(directory: Path, snapshot: Path, ca
 def test_a_snapshot_of_another_collection_is_replaced(
     make_collection: MakeCollection, directory: Path, snapshot: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    other = make_collection(gamma=0.5)
-    other.index(random_documents(9, seed=4))
+    other = make_collection(random_documents(9, seed=4), gamma=0.5)
     shutil.rmtree(snapshot)
     shutil.copytree(other.path / snapshots(other)[0], snapshot)
     _check_results(directory)

@@ -58,11 +58,9 @@ def test_it_follows_changes_once_their_words_are_counted(collection: Collection)
 
 
 def test_without_usable_vectors_it_is_left_to_the_collection(make_collection: MakeCollection) -> None:
-    untrained = make_collection(embedding="auto")
-    untrained.index([document("a", "ant")])
+    untrained = make_collection([document("a", "ant")], embedding="auto")
     assert _stored(untrained.path) is None
-    collection = make_collection()
-    collection.index([document("a", "ant")])
+    collection = make_collection([document("a", "ant")])
     assert _stored(collection.path) is not None
     words = collection.path / "vectors" / "words"
     content = words.read_bytes()

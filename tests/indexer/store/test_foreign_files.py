@@ -25,8 +25,7 @@ _COMMANDS = (["search", "ant"], ["info"], ["list"], ["check"], ["remove", "a"], 
 @pytest.fixture
 def place(make_collection: MakeCollection) -> Path:
     """Return a closed collection of two documents, searched once."""
-    collection = make_collection()
-    collection.index([document("a", "ant bee"), document("b", "cat dog")])
+    collection = make_collection([document("a", "ant bee"), document("b", "cat dog")])
     collection.search("ant", rank="wmd+bm25:stem=english")
     collection.close()
     return collection.path

@@ -87,12 +87,8 @@ def test_the_output_of_the_downloader_becomes_progress(
         return str(gensim_data / name)
 
     monkeypatch.setattr(downloader, "load", load)
-    reports: list[tuple[str, int, int | None, str]] = []
-
-    def progress(task: str, done: int, total: int | None, unit: str) -> None:
-        reports.append((task, done, total, unit))
-
-    import_vectors("gensim:new-5", tmp_path / "out", progress=progress)
+    reports: list[tuple[object, ...]] = []
+    import_vectors("gensim:new-5", tmp_path / "out", progress=lambda *report: reports.append(report))
     assert reports[0] == ("Downloading new-5", 3, 12, "MB")
     assert capfd.readouterr().out == ""
     assert socket.getdefaulttimeout() is None

@@ -10,7 +10,7 @@ from gensim.models.fasttext import load_facebook_vectors, save_facebook_model
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.vectors.importing import import_vectors
 from moverank.indexer.vectors.open_vectors import verify_vectors
-from moverank.rerank.words.embedding import COMPOSED
+from moverank.rerank.words.embedding import COMPOSED, Embedding
 from moverank.rerank.words.vocabulary import UNKNOWN
 
 NO_ROW = ["catlike", "日", "naïveté", "zzz"]
@@ -67,24 +67,26 @@ def _model(
     return data + struct.pack("<?2q", quantised, rows, 2) + numbers.tobytes()
 
 
+def _imported(folder: Path, data: bytes) -> Embedding:
+    (folder / "m.bin").write_bytes(data)
+    return import_vectors(str(folder / "m.bin"), folder / "out")
+
+
 def test_a_supervised_model_keeps_its_words_and_not_its_labels(tmp_path: Path) -> None:
-    (tmp_path / "m.bin").write_bytes(_model([b"a", b"b", b"__label__x"], labels=1, kind=3, bucket=0, max_n=0))
-    embedding = import_vectors(str(tmp_path / "m.bin"), tmp_path / "out")
+    embedding = _imported(tmp_path, _model([b"a", b"b", b"__label__x"], labels=1, kind=3, bucket=0, max_n=0))
     assert list(embedding.words) == ["a", "b"]
     assert embedding.vectors.tolist() == [[1, 2], [3, 4]]
     assert embedding.find(["c"]).tolist() == [UNKNOWN]
 
 
 def test_old_supervised_models_have_no_subwords(tmp_path: Path) -> None:
-    (tmp_path / "m.bin").write_bytes(_model([b"a"], version=11, kind=3))
-    embedding = import_vectors(str(tmp_path / "m.bin"), tmp_path / "out")
+    embedding = _imported(tmp_path, _model([b"a"], version=11, kind=3))
     assert embedding.subwords is None
     assert embedding.vectors.tolist() == [[1, 2]]
 
 
 def test_the_end_of_line_token_has_no_subwords(tmp_path: Path) -> None:
-    (tmp_path / "m.bin").write_bytes(_model([b"</s>", b"ab"]))
-    embedding = import_vectors(str(tmp_path / "m.bin"), tmp_path / "out")
+    embedding = _imported(tmp_path, _model([b"</s>", b"ab"]))
     assert embedding.vectors[0].tolist() == [1, 2]
     assert embedding.vectors[1].tolist() != [3, 4]
 
@@ -105,24 +107,12 @@ def test_the_end_of_line_token_has_no_subwords(tmp_path: Path) -> None:
         (_model([b"a"])[:30], "ends in its settings: it is cut short"),
         (_model([b"a"])[:-3], "cut short|promises"),
         (_model([b"a" * 30])[:105], "ends after 0 of 1 words: it is cut short"),
+        (_model([b"a"])[: 8 + 56 + 28] + b"a" * 3_000_000, "word 1 has no end"),
+        (gzip.compress(_model([b"a"])[:-8]), "ends in n-gram bucket 0: it is cut short"),
         (_model([b"a" * 70_000]) , "word 1 has a word of 70000 bytes|word 1 has no end"),
     ],
 )  # fmt: skip
 def test_bad_models_are_refused_in_one_sentence(tmp_path: Path, data: bytes, sentence: str) -> None:
-    (tmp_path / "m.bin").write_bytes(data)
     with pytest.raises(VectorsError, match=sentence):
-        import_vectors(str(tmp_path / "m.bin"), tmp_path / "out")
+        _imported(tmp_path, data)
     assert [path.name for path in tmp_path.iterdir()] == ["m.bin"]
-
-
-def test_a_word_without_end_is_refused(tmp_path: Path) -> None:
-    head = _model([b"a"])[: 8 + 56 + 28]
-    (tmp_path / "m.bin").write_bytes(head + b"a" * 3_000_000)
-    with pytest.raises(VectorsError, match="word 1 has no end"):
-        import_vectors(str(tmp_path / "m.bin"), tmp_path / "out")
-
-
-def test_a_gzipped_model_shorter_than_its_header_says_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "m.bin").write_bytes(gzip.compress(_model([b"a"])[:-8]))
-    with pytest.raises(VectorsError, match="ends in n-gram bucket 0: it is cut short"):
-        import_vectors(str(tmp_path / "m.bin"), tmp_path / "out")

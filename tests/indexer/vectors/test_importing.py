@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from gensim.models import KeyedVectors
-from gensim.models.fasttext import save_facebook_model
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -292,38 +291,6 @@ def test_the_same_source_is_recognised(tmp_path: Path, keyed: Any, monkeypatch: 
     assert same_source(out, str(path))
     with pytest.raises(VectorsError, match="cannot be read"):
         same_source(out, "other.bin")
-
-
-@pytest.mark.parametrize("kind", ["binary", "text", "glove", "fasttext"])
-@given(data=st.data())
-def test_any_mutation_is_read_or_refused(tmp_path: Path, fasttext: Any, kind: str, data: st.DataObject) -> None:
-    rows = {"the": [1.5, -2.0], "naïve": [0.25, 3.0], "日本": [0.0, 0.0]}
-    path = tmp_path / "v"
-    if kind == "fasttext":
-        good = tmp_path / "good.bin"
-        if not good.exists():
-            save_facebook_model(fasttext, str(good))
-        content = bytearray(good.read_bytes())
-    else:
-        content = bytearray(_binary(rows) if kind == "binary" else _text(rows, header=kind == "text"))
-    for _ in range(data.draw(st.integers(1, 3))):
-        start = data.draw(st.integers(0, min(len(content), 400)))
-        change = data.draw(st.sampled_from(["cut", "insert", "replace", "delete"]))
-        if change == "cut":
-            del content[start:]
-        elif change == "insert":
-            content[start:start] = data.draw(st.binary(min_size=1, max_size=3))
-        elif change == "replace":
-            content[start : start + 1] = data.draw(st.binary(min_size=1, max_size=1))
-        else:
-            del content[start : start + data.draw(st.integers(1, 5))]
-    path.write_bytes(gzip.compress(content) if data.draw(st.booleans()) else content)
-    try:
-        embedding = import_vectors(str(path), tmp_path / "out")
-    except VectorsError:
-        return
-    assert np.isfinite(embedding.vectors).all()
-    assert embedding.find(list(embedding.words)).tolist() == list(range(len(embedding.words)))
 
 
 @pytest.mark.slow

@@ -43,10 +43,19 @@ def test_numpy_reads_the_files(stored: Path, matrix: NDArray[np.float32]) -> Non
     assert sorted(np.fromfile(stored / "order", "<i4").tolist()) == list(range(5))
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_missing_file_is_reported(stored: Path, name: str) -> None:
-    (stored / name).unlink()
-    with pytest.raises(VectorsError, match=r"No such file|is missing"):
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        *((name, None, "No such file|is missing") for name in FILES),
+        ("embedding.json", b"[]", "damaged"),
+        ("more", b"", "more does not belong there"),
+    ],
+)
+def test_a_missing_or_unexpected_file_is_reported(stored: Path, name: str, content: bytes | None, message: str) -> None:
+    (stored / name).write_bytes(content or b"")
+    if content is None:
+        (stored / name).unlink()
+    with pytest.raises(VectorsError, match=message):
         open_vectors(stored)
 
 
@@ -82,12 +91,6 @@ def test_wrong_values_in_the_manifest_are_reported(stored: Path, key: str, value
     with pytest.raises(VectorsError, match="damaged"):
         open_vectors(stored)
     path.write_bytes(content)
-
-
-def test_json_other_than_an_object_is_reported(stored: Path) -> None:
-    (stored / "embedding.json").write_text("[]")
-    with pytest.raises(VectorsError, match="damaged"):
-        open_vectors(stored)
 
 
 def test_a_changed_number_is_detected_when_it_is_read(stored: Path) -> None:
@@ -127,9 +130,3 @@ def test_damaged_vectors_are_not_written_again(stored: Path, tmp_path: Path) -> 
     with pytest.raises(VectorsError, match=r"vectors is damaged"):
         rewrite_forms(stored, tmp_path / "damaged", "en")
     assert not (tmp_path / "damaged").exists()
-
-
-def test_an_unexpected_file_is_reported(stored: Path) -> None:
-    (stored / "more").write_bytes(b"")
-    with pytest.raises(VectorsError, match=r"more does not belong there"):
-        open_vectors(stored)

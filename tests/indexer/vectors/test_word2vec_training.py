@@ -24,12 +24,10 @@ def _corpus() -> list[list[str]]:
 
 @pytest.mark.parametrize("method", ["skip-gram", "cbow"])
 def test_words_of_the_same_topic_are_near_each_other(tmp_path: Path, method: Literal["skip-gram", "cbow"]) -> None:
-    reports: list[tuple[str, int, int | None, str]] = []
-
-    def progress(task: str, done: int, total: int | None, unit: str) -> None:
-        reports.append((task, done, total, unit))
-
-    embedding = train_vectors(_corpus, tmp_path / "out", method=method, dim=10, subsample=0, progress=progress)
+    reports: list[tuple[object, ...]] = []
+    embedding = train_vectors(
+        _corpus, tmp_path / "out", method=method, dim=10, subsample=0, progress=lambda *report: reports.append(report)
+    )
     a, m = (embedding.gather(words, embedding.find(words)) for words in (ANIMALS, METALS))
     assert (a @ a.T).mean() > (a @ m.T).mean() + 0.1
     assert np.linalg.norm(embedding.vectors, axis=1) == pytest.approx(np.ones(8), rel=1e-6)

@@ -1,6 +1,5 @@
 """The cascade returns the same as brute force, with correct counts and bounds of unsolved rows."""
 
-from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 
 import numpy as np
@@ -16,27 +15,16 @@ from moverank.rerank.errors import OutOfTime
 from moverank.rerank.ranking import Distance, Nearest, largest_error
 from moverank.rerank.runtime.deadline import stopping
 from tests import naive
-from tests.rerank.problems import check_counts, make_bag, make_vectors
+from tests.rerank.problems import check_counts, many_bags
 from tests.rerank.stops import StopAfter
 from tests.samples import examples
 
-
-@pytest.fixture(autouse=True, params=[0, cascade.FEW_DOCUMENTS], ids=["many", "few"], scope="module")
-def few_documents(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Run every test on the path for many documents, and on that for few."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cascade, "FEW_DOCUMENTS", request.param)
-        yield
+pytestmark = pytest.mark.usefixtures("few_documents")
 
 
 def _many_bags(seed: int, kind: str, weights: str, n: int = 120) -> tuple[QueryBag, Bags, np.ndarray]:
-    """Make so many bags that every stage prunes some; a few bags occur twice."""
-    rng = np.random.default_rng(seed)
-    vectors = make_vectors(rng, 60, 8, kind, 1.0)
-    bags = [make_bag(rng, 60, weights, 12) for _ in range(n)]
-    bags[n // 2 :: 7] = bags[0 : len(bags[n // 2 :: 7])]
-    query = make_bag(rng, 60, weights, 12)
-    return QueryBag(query, vectors[query.words]), Bags.of(bags), vectors
+    problem = many_bags(seed, kind, weights, n)
+    return problem.query, problem.packed, problem.vectors
 
 
 def _check(found: Nearest, query: QueryBag, bags: Bags, vectors: np.ndarray, k: int) -> None:

@@ -28,34 +28,43 @@ def _cost(vectors: NDArray[np.float32], known: NDArray[np.bool_], far: float) ->
     return cdist(wide, wide)
 
 
-@examples(0.5)
-@given(st.integers(0, 2**32), st.integers(1, 40), st.integers(1, 5), st.sampled_from(VECTORS), st.booleans())
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 40),
+    st.integers(1, 5),
+    st.sampled_from(VECTORS),
+    st.none() | st.integers(0, 40),
+    st.booleans(),
+)
 def test_words_outside_the_lists_cost_the_radius_or_more(
-    seed: int, v: int, count: int, kind: str, all_known: bool
+    seed: int, v: int, count: int, kind: str, sought: int | None, all_known: bool
 ) -> None:
+    """Words that are sought have the lists of all."""
     rng = np.random.default_rng(seed)
     vectors, known = make_vectors(rng, v, 7, kind, 1.0), np.full(v, all_known) | (rng.random(v) < 0.7)
     vectors[~known] = 0
+    wanted = np.isin(np.arange(v), rng.permutation(v)[:sought])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(near_words, "_NEAR", count)
         patch.setattr(near_words, "MATRIX_BYTES", 200)
-        near = NearWords.of(vectors, known, 1.5)
-    cost, lists = _cost(vectors, known, 1.5), _lists(near)
-    listed = np.zeros((v, v), bool)
-    for word, words in enumerate(lists):
+        near = NearWords.of(vectors, known, 1.5, *([] if sought is None else [wanted]))
+    cost, listed = _cost(vectors, known, 1.5), np.zeros((v, v), bool)
+    for word, words in enumerate(_lists(near)):
         costs = near.costs[near.starts[word] : near.starts[word + 1]]
-        assert words[0] == word or costs[0] == 0
+        assert sought is not None or words[0] == word or costs[0] == 0
         assert len(set(words)) == len(words)
         assert np.all(np.diff(costs) >= 0)
         assert np.all(costs <= cost[word, words] + 1e-12)
         listed[word, words] = True
-        if known[word]:
-            assert len(words) >= min(count + 1, known.sum())
     assert np.array_equal(listed, listed.T)
     assert np.all(listed | (near.radius[:, None] <= cost + 1e-12))
+    assert np.all(listed.sum(axis=1)[known & wanted] >= min(count + 1, known.sum()))
+    assert np.all(near.radius[known & ~wanted] == 0)
     if kind == "normal":
         nearest = np.sort(np.where(np.outer(known, known), cost, np.inf), axis=1)[:, min(count, known.sum() - 1)]
         assert np.all(near.radius[known] <= nearest[known])
+        if all_known and count < v - 1:
+            assert np.all(near.radius[wanted] > 0)
 
 
 @given(
@@ -87,33 +96,6 @@ def test_no_bound_is_above_the_distance(seed: int, count: int, kind: str, weight
     part = every.of_rows(first, last, np.inf)
     for row in range(first, last):
         np.testing.assert_array_equal(part[row - first, row + 1 :], lower[row, row + 1 :])
-
-
-@examples(0.5)
-@given(st.integers(0, 2**32), st.integers(1, 4), st.sampled_from(VECTORS), st.integers(0, 25), st.booleans())
-def test_words_that_are_sought_have_the_lists_of_all(
-    seed: int, count: int, kind: str, sought: int, all_known: bool
-) -> None:
-    rng = np.random.default_rng(seed)
-    vectors, known = make_vectors(rng, 25, 6, kind, 1.0), np.full(25, all_known) | (rng.random(25) < 0.7)
-    vectors[~known] = 0
-    wanted = np.isin(np.arange(25), rng.permutation(25)[:sought])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(near_words, "_NEAR", count)
-        patch.setattr(near_words, "MATRIX_BYTES", 200)
-        near = NearWords.of(vectors, known, 1.5, wanted)
-    cost, listed = _cost(vectors, known, 1.5), np.zeros((25, 25), bool)
-    for word, words in enumerate(_lists(near)):
-        costs = near.costs[near.starts[word] : near.starts[word + 1]]
-        assert np.all(np.diff(costs) >= 0)
-        assert np.all(costs <= cost[word, words] + 1e-12)
-        listed[word, words] = True
-    assert np.array_equal(listed, listed.T)
-    assert np.all(listed | (near.radius[:, None] <= cost + 1e-12))
-    assert np.all(listed.sum(axis=1)[known & wanted] >= min(count + 1, known.sum()))
-    assert np.all(near.radius[known & ~wanted] == 0)
-    if kind == "normal" and all_known and count < 24:
-        assert np.all(near.radius[wanted] > 0)
 
 
 @examples(0.5)

@@ -1,6 +1,5 @@
 """A certified sum returns the same as brute force through POT, whatever its weights."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -12,21 +11,14 @@ from moverank import BagError
 from moverank.rerank.distance import cascade, word_blocks
 from moverank.rerank.distance.mutual_proximity import KINDS, ProximityKind, mutual_proximity
 from moverank.rerank.distance.nearest import nearest
-from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.distance.weighted_sum import Sides, WeightedSum, plain
 from moverank.rerank.ranking import DISTANCES, Distance, largest_error
 from moverank.rerank.runtime.deadline import stopping
 from tests import naive
-from tests.rerank.problems import Problem, check_counts, make_bag, make_vectors, problems
+from tests.rerank.problems import Problem, check_counts, many_bags, problems
 from tests.samples import examples
 
-
-@pytest.fixture(autouse=True, params=[0, cascade.FEW_DOCUMENTS], ids=["many", "few"], scope="module")
-def few_documents(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Run every test on the path for many documents, and on that for few."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cascade, "FEW_DOCUMENTS", request.param)
-        yield
+pytestmark = pytest.mark.usefixtures("few_documents")
 
 
 def _random_sum(rng: np.random.Generator, n: int, kind: str, scale: float) -> WeightedSum:
@@ -93,16 +85,6 @@ def test_certified_mutual_proximity_is_brute_force(
     _check(problem, _with_proximity(problem, total, kind, rng), k, rounding)
 
 
-def _many_bags(seed: int, kind: str, n: int = 120) -> Problem:
-    """Make so many bags that every stage prunes some; a few bags occur twice."""
-    rng = np.random.default_rng(seed)
-    vectors = make_vectors(rng, 60, 8, kind, 1.0)
-    bags = [make_bag(rng, 60, "normal", 12) for _ in range(n)]
-    bags[n // 2 :: 7] = bags[0 : len(bags[n // 2 :: 7])]
-    query = make_bag(rng, 60, "normal", 12)
-    return Problem(QueryBag(query, vectors[query.words]), bags, vectors)
-
-
 @examples(0.5)
 @given(
     st.integers(0, 2**32),
@@ -114,7 +96,7 @@ def _many_bags(seed: int, kind: str, n: int = 120) -> Problem:
 def test_a_certified_sum_of_many_documents_is_brute_force(
     seed: int, vectors: str, k: int, kind: str, words: int | None
 ) -> None:
-    problem = _many_bags(seed, vectors)
+    problem = many_bags(seed, vectors)
     with pytest.MonkeyPatch.context() as patch:
         if words:
             patch.setattr(cascade, "QUANTISED_BYTES", 64 * 30)
@@ -125,14 +107,14 @@ def test_a_certified_sum_of_many_documents_is_brute_force(
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("k", [1, 5, 40])
 def test_mutual_proximity_of_many_documents_is_brute_force_and_prunes(kind: ProximityKind, k: int) -> None:
-    problem, rng = _many_bags(11, "normal"), np.random.default_rng(11)
+    problem, rng = many_bags(11, "normal"), np.random.default_rng(11)
     total = _with_proximity(problem, plain("pwmd", len(problem.bags)), kind, rng)
     _check(problem, total, k)
     assert nearest(problem.query, problem.packed, problem.vectors, k, total=total).counts.solved < len(problem.bags)
 
 
 def test_components_are_those_of_the_hits() -> None:
-    problem = _many_bags(3, "normal")
+    problem = many_bags(3, "normal")
     n = len(problem.bags)
     total = plain("wmd", n).plus("cover", np.full(n, 0.5), np.linspace(0, 1, n))
     found = nearest(problem.query, problem.packed, problem.vectors, 7, total=total)
@@ -144,7 +126,7 @@ def test_components_are_those_of_the_hits() -> None:
 
 
 def test_offsets_prune_documents_before_their_problems_are_solved() -> None:
-    problem = _many_bags(4, "normal", n=2000)
+    problem = many_bags(4, "normal", n=2000)
     rows = np.arange(2000)
     total = plain("wmd", 2000).plus("cover", np.zeros(2000), np.where(rows % 100 == 0, 0.0, 100.0))
     counts = nearest(problem.query, problem.packed, problem.vectors, 10, total=total).counts
@@ -153,7 +135,7 @@ def test_offsets_prune_documents_before_their_problems_are_solved() -> None:
 
 
 def test_the_error_of_a_search_that_is_stopped_is_bounded() -> None:
-    problem = _many_bags(5, "normal", n=300)
+    problem = many_bags(5, "normal", n=300)
     total = _random_sum(np.random.default_rng(1), 300, "all", 1.0)
     with stopping(lambda: True):
         found = nearest(problem.query, problem.packed, problem.vectors, 5, total=total, partial=True)
@@ -183,7 +165,7 @@ def test_wcd_is_no_part_of_a_sum() -> None:
 
 @pytest.mark.parametrize("distance", [name for name in DISTANCES if name != "wcd"])
 def test_a_sum_of_one_distance_is_that_distance(distance: Distance) -> None:
-    problem = _many_bags(6, "normal")
+    problem = many_bags(6, "normal")
     one = nearest(problem.query, problem.packed, problem.vectors, 9, distance)
     same = nearest(problem.query, problem.packed, problem.vectors, 9, total=plain(distance, 120))
     assert one.rows.tolist() == same.rows.tolist()

@@ -26,6 +26,22 @@ def install(package: Path, target: Path) -> Path:
     return target
 
 
+def install_example(directory: Path, name: str) -> Path:
+    """Write the example `name` into a directory and install it into `installed` there; return the directory."""
+    install(write_example(directory, name), directory / "installed")
+    return directory
+
+
+def own_tests(directory: Path, name: str) -> str:
+    """Run the own tests of an installed example, and return what they print."""
+    command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts=", "--rootdir", ".")
+    environment = {"PYTHONPATH": str(directory / "installed")}
+    place = directory / name
+    done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
 def write_installed(
     directory: Path, package: str, entry_points: dict[str, str], group: str = "encoders", **modules: str
 ) -> Path:

@@ -17,7 +17,7 @@ from moverank.rerank.errors import EncoderError
 from moverank.testing import ENCODER_CHECKS, check_encoder
 from tests.contracts.example_files import write_files
 from tests.indexer.commands.program import Answer, program
-from tests.rerank.encoders.packages import install, write_example, write_installed
+from tests.rerank.encoders.packages import install_example, own_tests, write_installed
 
 pytestmark = pytest.mark.slow
 
@@ -27,9 +27,7 @@ COMMAND = (sys.executable, "-m", "moverank")
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a directory with the package's source, `maxpool`, and with what pip installed of it, `installed`."""
-    directory = tmp_path_factory.mktemp("package")
-    install(write_example(directory), directory / "installed")
-    return directory
+    return install_example(tmp_path_factory.mktemp("package"), "maxpool")
 
 
 @pytest.fixture(scope="module")
@@ -50,10 +48,7 @@ def run(place: Path, *command: str, path: Path | None = None) -> "subprocess.Com
 
 
 def test_the_package_of_the_manual_passes_its_own_tests(package: Path) -> None:
-    options = ("-q", "-p", "no:cacheprovider", "-o", "addopts=", "--rootdir", ".")
-    done = run(package / "maxpool", sys.executable, "-m", "pytest", *options, path=package / "installed")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{2 * len(ENCODER_CHECKS) + 1} passed" in done.stdout
+    assert f"{2 * len(ENCODER_CHECKS) + 1} passed" in own_tests(package, "maxpool")
 
 
 def test_an_installed_encoder_is_found_by_processes(package: Path, place: Path) -> None:

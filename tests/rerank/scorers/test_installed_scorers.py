@@ -1,7 +1,5 @@
 """Scorers of other packages: the package of the manual, and broken ones."""
 
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -15,15 +13,13 @@ from moverank.rerank.scorers import choose_scorer, is_scorer, scorer_class
 from moverank.rerank.scorers.bm25 import Bm25
 from moverank.testing import SCORER_CHECKS, check_scorer
 from tests.indexer.world import CollectionFactory, document
-from tests.rerank.encoders.packages import install, write_example, write_installed
+from tests.rerank.encoders.packages import install_example, own_tests, write_installed
 
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a directory with the package's source, `jaccard`, and with what pip installed of it, `installed`."""
-    directory = tmp_path_factory.mktemp("package")
-    install(write_example(directory, "jaccard"), directory / "installed")
-    return directory
+    return install_example(tmp_path_factory.mktemp("package"), "jaccard")
 
 
 @pytest.fixture
@@ -37,13 +33,7 @@ def collection(tmp_path: Path) -> Iterator[Collection]:
 
 @pytest.mark.slow
 def test_the_package_of_the_manual_passes_its_own_tests(package: Path) -> None:
-    options = ("-q", "-p", "no:cacheprovider", "-o", "addopts=", "--rootdir", ".")
-    command = (sys.executable, "-m", "pytest", *options)
-    environment = {"PYTHONPATH": str(package / "installed")}
-    place = package / "jaccard"
-    done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{2 * len(SCORER_CHECKS)} passed" in done.stdout
+    assert f"{2 * len(SCORER_CHECKS)} passed" in own_tests(package, "jaccard")
 
 
 @pytest.mark.slow

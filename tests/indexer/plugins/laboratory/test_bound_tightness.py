@@ -29,7 +29,6 @@ def test_labelled_documents_have_an_error(make_collection: MakeCollection) -> No
 
 
 def test_too_few_documents_are_refused(make_collection: MakeCollection) -> None:
-    collection = make_collection()
-    collection.index([document("d", "cat dog")])
+    collection = make_collection([document("d", "cat dog")])
     with pytest.raises(UsageError, match="more than 10 documents"):
         BoundsExperiment().run(collection.path)

@@ -34,8 +34,7 @@ def labelled() -> list[Document]:
 
 @pytest.fixture
 def indexed(make_collection: MakeCollection, labelled: list[Document]) -> Collection:
-    collection = make_collection()
-    collection.index(labelled)
+    collection = make_collection(labelled)
     return collection
 
 
@@ -170,8 +169,7 @@ def test_duplicates_can_be_left_out(indexed: Collection, labelled: list[Document
 
 
 def test_documents_without_labels_or_splits_are_refused(make_collection: MakeCollection) -> None:
-    bare = make_collection()
-    bare.index([document("d1", "cat")])
+    bare = make_collection([document("d1", "cat")])
     with pytest.raises(UsageError, match="no document has a label: index records with a field `label`"):
         KnnExperiment(methods=["bow"], split="random", times=1).run(bare.path)
     bare.index([*(document(key, "dog", label="a") for key in ("d2", "d3", "d4"))])

@@ -63,7 +63,6 @@ def test_duplicates_are_compared_with_their_titles(make_collection: MakeCollecti
 
 
 def test_a_collection_without_words_has_no_corpus(make_collection: MakeCollection) -> None:
-    collection = make_collection()
-    collection.index([document("d", "of the")])
+    collection = make_collection([document("d", "of the")])
     with pytest.raises(CollectionError, match="no document with a word"):
         corpus_of(collection)

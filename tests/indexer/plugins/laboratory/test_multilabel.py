@@ -53,8 +53,7 @@ def test_labels_are_predicted_by_the_nearest_others(
 def test_proximity_and_blends_predict_labels(
     make_collection: MakeCollection, films: list[Document], labelled: tuple[str, dict[str, set[str]]]
 ) -> None:
-    collection = make_collection()
-    collection.index(films)
+    collection = make_collection(films)
     table = MultilabelExperiment(labels=labelled[0], methods=["bow", "bow+wcd"], proximity="empirical").run(
         collection.path
     )

@@ -113,8 +113,7 @@ def test_judgments_without_the_prefix_of_the_keys(
     make_collection: MakeCollection, documents: list[Document], tmp_path: Path, evaluate: Evaluate
 ) -> None:
     """Keys with a prefix give the same figures as keys without one; without the option it is an error."""
-    prefixed = make_collection()
-    prefixed.index([replace(each, key=f"pets/{each.key}") for each in documents])
+    prefixed = make_collection([replace(each, key=f"pets/{each.key}") for each in documents])
     queries = '{"id": "d0", "text": "cat dog"}\n{"id": "d1", "text": "ant"}\n'
     run = "d0 Q0 d3 1 2 x\nd0 Q0 d0 2 1 x\nd0 Q0 pets/d4 3 0 x\nd1 Q0 d5 1 1 x\nd1 Q0 d1 2 0 x\n"
     for texts, candidates, without_self in (

@@ -92,8 +92,7 @@ def test_the_order_is_that_of_a_search(indexed: Collection, rank: str) -> None:
 def test_the_order_by_the_lengths_of_vectors_is_that_of_a_search(
     make_collection: MakeCollection, documents: list[Document], rank: str
 ) -> None:
-    collection = make_collection(normalize=True, weights="norm")
-    collection.index(documents)
+    collection = make_collection(documents, normalize=True, weights="norm")
     test_the_order_is_that_of_a_search(collection, rank)
 
 

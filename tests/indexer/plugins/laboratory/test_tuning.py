@@ -93,8 +93,7 @@ def test_weights_by_the_lengths_of_vectors_are_tried_where_there_are_any(
     monkeypatch.setattr(Tuner, "estimated", recorded)
     judged = {f"d{i}": {f"d{(i + 3) % 12}": 1} for i in range(12)}
     for normalize, expected in ((False, {"tf", "tfidf"}), (True, {"tf", "tfidf", "norm"})):
-        collection = make_collection(normalize=normalize)
-        collection.index(documents)
+        collection = make_collection(documents, normalize=normalize)
         tried.clear()
         TuningExperiment(qrels=qrels_of(collection, judged), folds=3).run(collection.path)
         assert tried == expected

@@ -28,8 +28,7 @@ def test_searches_of_a_collection_are_proven(searchable: Searchable, choices: di
 
 
 def test_all_searches_of_a_small_collection_are_proven(make_collection: MakeCollection) -> None:
-    collection = make_collection()
-    collection.index([document("a", "ant bee"), document("none", "zorp"), document("b", "ant cat")])
+    collection = make_collection([document("a", "ant bee"), document("none", "zorp"), document("b", "ant cat")])
     assert check_searches(collection, 100, silent) == ()
 
 
@@ -53,8 +52,7 @@ def test_a_wrong_search_is_reported(searchable: Searchable, monkeypatch: pytest.
 
 @pytest.mark.store
 def test_documents_that_are_removed_meanwhile_are_still_proven(make_collection: MakeCollection) -> None:
-    collection = make_collection()
-    collection.index([document(f"d{i}", f"ant {word}") for i, word in enumerate(WORDS)])
+    collection = make_collection([document(f"d{i}", f"ant {word}") for i, word in enumerate(WORDS)])
     calls: list[tuple[str, int, int | None, str]] = []
 
     def progress(task: str, done: int, total: int | None, unit: str) -> None:

@@ -54,16 +54,14 @@ def test_the_query_itself_is_left_out(searchable: Searchable, tmp_path: Path, ke
 
 
 def test_documents_that_are_equal_or_as_near_are_no_obstacle(make_collection: MakeCollection, tmp_path: Path) -> None:
-    collection = make_collection()
-    collection.index([document(f"c{i}", "ant bee cat") for i in range(20)])
+    collection = make_collection([document(f"c{i}", "ant bee cat") for i in range(20)])
     for text in ("ant bee cat", "ant", "ant lark"):
         collection.prove(tmp_path / "a.proof", text, k=7, exact=True)
         assert len(verify(tmp_path / "a.proof").hits) == 7
 
 
 def test_collections_of_no_document_and_of_one(make_collection: MakeCollection, tmp_path: Path) -> None:
-    collection = make_collection()
-    collection.index([document("none", "zorp")])
+    collection = make_collection([document("none", "zorp")])
     collection.prove(tmp_path / "a.proof", "ant bee", exact=True)
     verified = verify(tmp_path / "a.proof")
     assert (verified.documents, verified.without_bag, verified.hits) == (0, 1, ())
@@ -87,8 +85,7 @@ def test_the_digest_depends_on_the_documents_alone(
     make_collection: MakeCollection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     documents = [document(f"d{i}", f"ant {WORDS[i]} bee", "cat dog dog") for i in range(9)]
-    collection = make_collection(gamma=0.5, weights="tfidf")
-    collection.index(documents)
+    collection = make_collection(documents, gamma=0.5, weights="tfidf")
     digest = collection.digest("pwmd:gamma=0.5")
     for query in ("ant", "kiwi lark", "bee gnu jay"):
         collection.prove(tmp_path / "a.proof", query, rank="pwmd", exact=True)

@@ -41,8 +41,7 @@ def cluster(factory: CollectionFactory) -> Iterator[Cluster]:
 
 
 def test_processes_answer_as_one_collection(cluster: Cluster, factory: CollectionFactory) -> None:
-    with factory.empty() as one:
-        one.index(random_documents(40, seed=4))
+    with factory.filled(random_documents(40, seed=4)) as one:
         for rank in ("wmd", "pwmd:weights=tfidf+0.4*bm25+cosine"):
             mine, theirs = (each.search("ant bee cat", rank=rank, k=7) for each in (cluster, one))
             assert [hit.total or hit.distance for hit in mine.hits] == pytest.approx(

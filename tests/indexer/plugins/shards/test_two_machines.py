@@ -79,8 +79,7 @@ def test_shards_on_two_machines_answer_as_one_collection(
     assert _printed(one, "index", lines, "-i", file)["added"] == len(documents)
     assert {"a", "b"} & set(one.run("ls", own).stdout.split()) == {"a"}
     assert {"a", "b"} & set(two.run("ls", own).stdout.split()) == {"b"}
-    with factory.empty() as collection:
-        collection.index(documents)
+    with factory.filled(documents) as collection:
         expected = [hit.distance for hit in collection.search(_QUERY, k=7, rank="wmd").hits]
 
     found = _printed(one, *search, file)

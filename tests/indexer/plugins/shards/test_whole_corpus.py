@@ -41,8 +41,7 @@ def test_documents_are_counted_as_their_texts_say(make_cluster: MakeCluster, mak
         each.key: Counter((word, part.rank) for part in each.parts for word in part.text.split())
         for each in documents[:-1]
     }
-    one = make_collection()
-    one.index(documents)
+    one = make_collection(documents)
     for collection in (make_cluster(documents, 3), make_cluster(documents, 1), one):
         whole = WholeCorpus.of(collection, ["zebra", "ant"], ["votes"])
         assert _counts(whole) == expected
@@ -60,8 +59,7 @@ def test_documents_are_counted_as_their_texts_say(make_cluster: MakeCluster, mak
 
 def test_ids_name_the_documents_of_all_shards(make_cluster: MakeCluster, make_collection: MakeCollection) -> None:
     documents = _documents()
-    one = make_collection()
-    one.index(documents)
+    one = make_collection(documents)
     samples = []
     for collection in (make_cluster(documents, 3), one):
         whole = WholeCorpus.of(collection, (), ["votes"])

@@ -70,8 +70,7 @@ def test_events_are_those_of_brute_force(
     factory: CollectionFactory, runs: list[tuple[str, list[Document]]], watches: list[_Watch], weights: str
 ) -> None:
     twin, last = Twin.of([_FIRST], weights), 0
-    with factory.empty(weights=weights) as collection:
-        collection.index([_FIRST])
+    with factory.filled([_FIRST], weights=weights) as collection:
         for number, (text, ranking, within, where) in enumerate(watches):
             collection.watch(str(number), text, within, rank=ranking, where=where)
         for kind, batch in runs:
@@ -205,8 +204,7 @@ def test_events_are_the_hits_of_an_exact_search(make_collection: MakeCollection,
 
 
 def test_a_title_counts_as_in_a_stored_document(make_collection: MakeCollection) -> None:
-    collection = make_collection(title_weight=5)
-    collection.index([document("a", "ant")])
+    collection = make_collection([document("a", "ant")], title_weight=5)
     query = Document("", "ant bee", (Part("ant bee elk"),))
     collection.watch("same", query, 0)
     collection.watch("text", "ant bee elk", 0)
@@ -346,8 +344,7 @@ def test_watches_wait_for_the_language(factory: CollectionFactory, tmp_path: Pat
 def test_weights_that_other_vectors_do_not_determine_are_reported_before_anything_is_written(
     make_collection: MakeCollection, factory: CollectionFactory
 ) -> None:
-    collection = make_collection(normalize=True)
-    collection.index([document("a", "ant")])
+    collection = make_collection([document("a", "ant")], normalize=True)
     collection.watch("long", "ant", 1, rank="wmd:weights=norm")
     collection.refit(embedding=str(factory.vectors), normalize=False)
     with pytest.raises(UsageError, match="the watch 'long' has to be removed or added again: weights=norm compares"):

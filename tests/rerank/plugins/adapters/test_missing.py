@@ -6,6 +6,17 @@ import sys
 import pytest
 
 
+def _printed_without(package: str, code: str) -> str:
+    """Return what a program prints of the ImportError that code raises where a package is missing."""
+    program = (
+        f"import sys; sys.modules[{package!r}] = None\n"
+        "from moverank.rerank.errors import RerankError\n"
+        f"try: {code}\n"
+        "except ImportError as error: print(isinstance(error, RerankError), error)"
+    )
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("adapter", "package", "host", "extra"),
@@ -20,49 +31,31 @@ import pytest
     ],
 )
 def test_a_missing_package_names_its_pip_line(adapter: str, package: str, host: str, extra: str) -> None:
-    program = (
-        f"import sys; sys.modules[{package!r}] = None\n"
-        "from moverank.rerank.errors import RerankError\n"
-        f"try: import moverank.rerank.plugins.adapters.{adapter}\n"
-        "except ImportError as error: print(isinstance(error, RerankError), error)"
-    )
-    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert printed == (
+    assert _printed_without(package, f"import moverank.rerank.plugins.adapters.{adapter}") == (
         f"True the adapter for {host} needs a package that is not installed: "
         f"python -m pip install 'moverank[{extra}]'\n"
     )
 
 
+_GENSIM = "needs gensim, which has no wheel for Python 3.14: use Python 3.11 to 3.13, or"
+
+
 @pytest.mark.parametrize(
-    ("code", "use", "instead"),
+    ("package", "code", "message"),
     [
-        ("import moverank.rerank.plugins.adapters.gensim", "the adapter for gensim", "rank texts with `Reranker`"),
         (
-            "from moverank.indexer.vectors.downloading import download; download('gensim:glove', print)",
-            "gensim:glove",
-            "name a file of word vectors",
+            "gensim",
+            "import moverank.rerank.plugins.adapters.gensim",
+            f"the adapter for gensim {_GENSIM} rank texts with `Reranker`",
+        ),
+        ("gensim", "download('gensim:glove', print)", f"gensim:glove {_GENSIM} name a file of word vectors"),
+        (
+            "huggingface_hub",
+            "download('hf:tiny', print)",
+            "hf:tiny needs the package huggingface_hub: python -m pip install 'moverank[static]'",
         ),
     ],
 )
-def test_what_needs_gensim_says_what_helps_without_it(code: str, use: str, instead: str) -> None:
-    program = (
-        "import sys; sys.modules['gensim'] = None\n"
-        "from moverank.rerank.errors import RerankError\n"
-        f"try: {code}\n"
-        "except ImportError as error: print(isinstance(error, RerankError), error)"
-    )
-    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert printed == (
-        f"True {use} needs gensim, which has no wheel for Python 3.14: use Python 3.11 to 3.13, or {instead}\n"
-    )
-
-
-def test_a_model_of_the_hub_names_the_pip_line() -> None:
-    program = (
-        "import sys; sys.modules['huggingface_hub'] = None\n"
-        "from moverank.indexer.vectors.downloading import download\n"
-        "try: download('hf:tiny', print)\n"
-        "except ImportError as error: print(error)"
-    )
-    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert printed == "hf:tiny needs the package huggingface_hub: python -m pip install 'moverank[static]'\n"
+def test_what_a_missing_package_of_vectors_says(package: str, code: str, message: str) -> None:
+    code = code.replace("download", "from moverank.indexer.vectors.downloading import download; download", 1)
+    assert _printed_without(package, code) == f"True {message}\n"

@@ -10,9 +10,6 @@ from moverank.rerank.plugins.methods.ccg import Ccg, Reals, em_step, first_grid,
 from moverank.rerank.testing.encoder_checks import check_independent_rows_of
 from tests.rerank.encoders.worlds import (
     UNSEEN,
-    assert_invalid_option,
-    assert_invalid_state,
-    neighbours_agree,
     small_counts,
     themed,
 )
@@ -111,13 +108,6 @@ def test_an_unused_cell_keeps_its_words() -> None:
     np.testing.assert_array_equal(new_theta, theta)
 
 
-def test_documents_of_one_theme_are_near() -> None:
-    documents, labels = themed(2)
-    vectors = Ccg.fit(documents, SMALL).encode(documents)
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-6)
-    assert neighbours_agree(vectors, labels) > 0.95
-
-
 @given(small_counts(), EXTENTS, WINDOWS)
 def test_any_documents_can_be_fitted(documents: Documents, extent: int, window: int) -> None:
     options = {"extent": str(extent), "window": str(min(window, extent)), "iterations": "5"}
@@ -126,11 +116,6 @@ def test_any_documents_can_be_fitted(documents: Documents, extent: int, window: 
     assert vectors.shape == (len(documents), encoder.dim) == (len(documents), extent**2)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-6)
     check_independent_rows_of(encoder, documents)
-
-
-def test_rows_are_independent() -> None:
-    documents, _ = themed(3, n=200, words=60)
-    check_independent_rows_of(Ccg.fit(documents, {"iterations": "2"}), documents)
 
 
 def test_a_document_without_known_words_has_equal_shares() -> None:
@@ -143,35 +128,7 @@ def test_a_word_of_probability_zero_everywhere_is_ignored() -> None:
     assert infer_locations(np.array([1.0]), np.zeros((1, 4)), 3).tolist() == [0.25] * 4
 
 
-def test_fits_are_reproducible_by_seed() -> None:
-    documents, _ = themed(5)
-    one, two, other = (Ccg.fit(documents, {**SMALL, "seed": seed}).windows for seed in "001")
-    np.testing.assert_array_equal(one, two)
-    assert not np.array_equal(one, other)
-
-
 def test_the_fit_takes_a_sample_of_documents_and_frequent_words() -> None:
     encoder = Ccg.fit(themed(6)[0], {**SMALL, "sample": "10", "words": "7"})
     assert encoder.windows.shape == (7, 36)
     np.testing.assert_allclose(encoder.windows.sum(axis=0), 1, rtol=1e-5)
-
-
-@pytest.mark.parametrize("option", ["extent=0", "window=7", "iterations=x", "steps=0", "grid=3"])
-def test_invalid_options_are_rejected(option: str) -> None:
-    assert_invalid_option(Ccg.fit, option, extent="6")
-
-
-@pytest.mark.parametrize(
-    ("name", "invalid"),
-    [
-        ("windows", np.zeros((38, 36), np.float32)),
-        ("windows", np.zeros((39, 0), np.float32)),
-        ("windows", np.full((39, 36), -1, np.float32)),
-        ("word_ids", np.zeros(39, np.int64)),
-        ("steps", np.array(0)),
-    ],
-)
-def test_invalid_states_are_rejected(name: str, invalid: NDArray[np.float64]) -> None:
-    encoder = Ccg.fit(themed(8)[0], SMALL)
-    assert encoder.windows.shape == (39, 36)
-    assert_invalid_state(encoder, name, invalid)

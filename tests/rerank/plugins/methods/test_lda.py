@@ -6,17 +6,13 @@ from gensim.models import LdaModel
 from gensim.utils import FakeDict
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from moverank.rerank.encoders.encoder import Documents
 from moverank.rerank.plugins.methods.lda import Lda, count_matrix, exp_elog_beta, infer_topics
 from moverank.rerank.testing.encoder_checks import check_independent_rows_of
 from tests.rerank.encoders.worlds import (
     UNSEEN,
-    assert_invalid_option,
-    assert_invalid_state,
     counted_documents,
-    neighbours_agree,
     small_counts,
     themed,
 )
@@ -74,13 +70,6 @@ def test_inference_agrees_with_gensim_for_the_same_topics() -> None:
         np.testing.assert_allclose(gamma, oracle, rtol=1e-6, atol=1e-6)
 
 
-def test_documents_of_one_theme_are_near() -> None:
-    documents, labels = themed(2)
-    vectors = Lda.fit(documents, FEW).encode(documents)
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-6)
-    assert neighbours_agree(vectors, labels) > 0.95
-
-
 @examples(0.5)
 @given(small_counts(), st.sampled_from(["0", "1e-3", "2"]), st.sampled_from(["0", "1"]))
 def test_any_documents_can_be_fitted(documents: Documents, alpha: str, chunk: str) -> None:
@@ -89,11 +78,6 @@ def test_any_documents_can_be_fitted(documents: Documents, alpha: str, chunk: st
     assert vectors.shape == (len(documents), encoder.dim) == (len(documents), 4)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-6)
     check_independent_rows_of(encoder, documents)
-
-
-def test_rows_are_independent() -> None:
-    documents, _ = themed(3, n=200, words=60)
-    check_independent_rows_of(Lda.fit(documents, {"topics": "50", "passes": "1"}), documents)
 
 
 def test_a_document_without_known_words_gets_the_prior() -> None:
@@ -114,13 +98,6 @@ def test_small_counts_with_a_small_prior_do_not_underflow() -> None:
     assert found.sum() - 2e-3 == pytest.approx(1e-6, rel=1e-6)
 
 
-def test_fits_are_reproducible_by_seed() -> None:
-    documents, _ = themed(5)
-    one, two, other = (Lda.fit(documents, {**FEW, "seed": seed}).exp_elog_beta for seed in "001")
-    np.testing.assert_array_equal(one, two)
-    assert not np.array_equal(one, other)
-
-
 def test_the_fit_takes_a_sample_of_documents_and_frequent_words() -> None:
     encoder = Lda.fit(themed(6)[0], {**FEW, "sample": "10", "words": "7"})
     assert encoder.exp_elog_beta.shape == (7, 6)
@@ -130,25 +107,3 @@ def test_gensim_logs_nothing(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         Lda.fit(themed(7)[0], {"topics": "2", "passes": "1"})
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
-
-
-@pytest.mark.parametrize("option", ["topics=0", "passes=x", "alpha=-1", "eta=nan", "iterations=0", "themes=3"])
-def test_invalid_options_are_rejected(option: str) -> None:
-    assert_invalid_option(Lda.fit, option)
-
-
-@pytest.mark.parametrize(
-    ("name", "invalid"),
-    [
-        ("alpha", np.ones(5)),
-        ("alpha", np.zeros(6)),
-        ("exp_elog_beta", np.full((39, 6), -1, np.float32)),
-        ("exp_elog_beta", np.full((39, 6), np.nan, np.float32)),
-        ("word_ids", np.zeros(39, np.int64)),
-        ("iterations", np.array(0)),
-    ],
-)
-def test_invalid_states_are_rejected(name: str, invalid: NDArray[np.float64]) -> None:
-    encoder = Lda.fit(themed(9)[0], FEW)
-    assert encoder.state()["exp_elog_beta"].shape == (39, 6)
-    assert_invalid_state(encoder, name, invalid)

@@ -10,9 +10,6 @@ from moverank.rerank.plugins.methods.msda import Msda, denoiser
 from moverank.rerank.testing.encoder_checks import check_independent_rows_of
 from tests.rerank.encoders.worlds import (
     UNSEEN,
-    assert_invalid_option,
-    assert_invalid_state,
-    neighbours_agree,
     small_counts,
     themed,
 )
@@ -113,14 +110,6 @@ def test_the_means_are_those_of_the_training_documents() -> None:
     np.testing.assert_allclose(centred.means[0], hidden.mean(axis=0), rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("options", [{}, {"layers": "3"}, {"features": "8"}, {"centre": "no", "features": "8"}])
-def test_documents_of_one_theme_are_near(options: dict[str, str]) -> None:
-    documents, labels = themed(7)
-    vectors = Msda.fit(documents, options).encode(documents)
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-6)
-    assert neighbours_agree(vectors, labels) > 0.95
-
-
 @given(small_counts(), st.sampled_from(["0", "0.5", "0.99"]), st.sampled_from(["1", "3"]), st.sampled_from(["2", "10"]))
 def test_any_documents_can_be_fitted(documents: Documents, noise: str, layers: str, features: str) -> None:
     encoder = Msda.fit(documents, {"noise": noise, "layers": layers, "features": features})
@@ -153,25 +142,3 @@ def test_the_fit_takes_a_sample_of_documents_and_frequent_words() -> None:
     assert encoder.first.shape == (8, 3)
     again = Msda.fit(documents, {"sample": "10", "words": "7", "features": "3"})
     np.testing.assert_array_equal(encoder.first, again.first)
-
-
-@pytest.mark.parametrize("option", ["noise=1", "layers=0", "features=x", "centre=maybe", "depth=3"])
-def test_invalid_options_are_rejected(option: str) -> None:
-    assert_invalid_option(Msda.fit, option)
-
-
-@pytest.mark.parametrize(
-    ("name", "invalid"),
-    [
-        ("first", np.zeros((39, 9), np.float32)),
-        ("first", np.full((40, 9), np.inf, np.float32)),
-        ("deeper", np.zeros((2, 10, 9), np.float32)),
-        ("means", np.zeros((2, 8), np.float32)),
-        ("means", np.zeros((1, 9), np.float32)),
-        ("word_ids", np.zeros(39, np.int64)),
-    ],
-)
-def test_invalid_states_are_rejected(name: str, invalid: Matrix) -> None:
-    encoder = Msda.fit(themed(12)[0], {"layers": "2", "features": "9"})
-    assert encoder.first.shape == (40, 9)
-    assert_invalid_state(encoder, name, invalid)
