@@ -32,8 +32,7 @@ DOCUMENTS = documents_with_vectors(30)
 def collection(make_collection: MakeCollection, monkeypatch: pytest.MonkeyPatch) -> Collection:
     """Return a collection of documents with vectors, all of them in a snapshot."""
     snapshot_above(monkeypatch, 0)
-    made = make_collection(DOCUMENTS, first_stage="given")
-    return made
+    return make_collection(DOCUMENTS, first_stage="given")
 
 
 def _stored(collection: Collection) -> dict[str, object]:

@@ -27,8 +27,7 @@ def twin(documents: list[Document]) -> Twin:
 
 @pytest.fixture
 def indexed(make_collection: MakeCollection, documents: list[Document]) -> Collection:
-    collection = make_collection(documents)
-    return collection
+    return make_collection(documents)
 
 
 @pytest.fixture

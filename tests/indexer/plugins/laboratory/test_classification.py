@@ -34,8 +34,7 @@ def labelled() -> list[Document]:
 
 @pytest.fixture
 def indexed(make_collection: MakeCollection, labelled: list[Document]) -> Collection:
-    collection = make_collection(labelled)
-    return collection
+    return make_collection(labelled)
 
 
 def _error(documents: list[Document], train: list[int], test: list[int], k: int) -> float:
