@@ -15,6 +15,7 @@ from moverank.rerank.errors import OptionError
 from moverank.rerank.ranking import Span
 from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.limiting_words import opposite_of
 from moverank.rerank.words.sentence_spans import sentence_spans
 from moverank.rerank.words.tokenizer import Tokenizer
 from moverank.rerank.words.typed_units import Unit, UnitKey, less_exact, units_of
@@ -96,7 +97,8 @@ def allowed_arcs(own: Sequence[UnitKey], others: Sequence[UnitKey], embedding: E
     with reserved_cells(1, min(_CELLS_PER_ARC * len(own) * len(others), most_cells())):
         same = _same(own, others)
         found = [same, _dates(own, others)]
-        found += [_near(own, others, embedding, tau, same, negated=negated) for negated in (False, True)]
+        polarities = sorted({polarity for kind, _, polarity in own if kind == "word"})
+        found += [_near(own, others, embedding, tau, same, polarity) for polarity in polarities]
         rows, columns, cost = (np.concatenate(values) for values in zip(*found, strict=True))
         order = np.lexsort((columns, rows))
         return rows[order], columns[order], cost[order]
@@ -104,7 +106,19 @@ def allowed_arcs(own: Sequence[UnitKey], others: Sequence[UnitKey], embedding: E
 
 def _same(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> AllowedArcs:
     number = {key: j for j, key in enumerate(others)}
-    return _free([(i, number[key]) for i, key in enumerate(own) if key in number])
+    found = ((i, number.get(key, number.get(_as_written_elsewhere(key), -1))) for i, key in enumerate(own))
+    return _free([(i, j) for i, j in found if j >= 0])
+
+
+def _as_written_elsewhere(key: UnitKey) -> UnitKey:
+    """Return the key of the same word where it begins a sentence, or of the same name inside one."""
+    kind, value, polarity = key
+    return ("word" if kind == "name" else "name" if kind == "word" else kind, value, polarity)
+
+
+def are_same(own: UnitKey, other: UnitKey) -> bool:
+    """Return whether two units are the same."""
+    return other in (own, _as_written_elsewhere(own))
 
 
 def _dates(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> AllowedArcs:
@@ -125,12 +139,14 @@ def _near(
     embedding: Embedding,
     tau: float,
     same: AllowedArcs,
-    *,
-    negated: bool,
+    polarity: str,
 ) -> AllowedArcs:
-    """Return the arcs between different words of one polarity; `same` are those between equal units."""
-    rows, vectors = _known(own, embedding, negated=negated)
-    columns, points = _known(others, embedding, negated=negated)
+    """Return the arcs between different words of one polarity; `same` are those between equal units.
+
+    There is none between a word and its opposite by a prefix or a suffix, such as `safe` and `unsafe`, which are near.
+    """
+    rows, vectors = _known(own, embedding, polarity)
+    columns, points = _known(others, embedding, polarity)
     if not (len(rows) and len(columns)):
         return _free(())
     check_cells(len(rows), len(columns))
@@ -138,14 +154,23 @@ def _near(
     partner[same[0]] = same[1]
     one, other, cost = near_arcs(vectors, points, tau, most_cells() // _CELLS_PER_ARC)
     apart = partner[rows[one]] != columns[other]
+    apart &= ~np.isin(rows[one] * len(others) + columns[other], _opposites(own, others))
     return rows[one[apart]], columns[other[apart]], cost[apart]
 
 
+def _opposites(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> list[int]:
+    """Return the pairs of a word and its opposite, each as row * number of columns + column."""
+    rows, columns = ({value: i for i, (kind, value, _) in enumerate(keys) if kind == "word"} for keys in (own, others))
+    found = [(row, columns.get(opposite_of(word), -1)) for word, row in rows.items()]
+    found += [(rows.get(opposite_of(word), -1), column) for word, column in columns.items()]
+    return [row * len(others) + column for row, column in found if min(row, column) >= 0]
+
+
 def _known(
-    keys: Sequence[UnitKey], embedding: Embedding, *, negated: bool
+    keys: Sequence[UnitKey], embedding: Embedding, polarity: str
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return which units (k,) are words of a polarity with a vector, and their vectors (k, d)."""
-    places = [i for i, (kind, _, polarity) in enumerate(keys) if kind == "word" and polarity == negated]
+    places = [i for i, (kind, _, own) in enumerate(keys) if kind == "word" and own == polarity]
     vectors, known = embedding.spread([keys[i][1] for i in places]) if places else _nothing(embedding)
     return np.array(places, np.int64)[known], vectors[known]
 

@@ -6,14 +6,22 @@ each occurrence in the sources counts once. Coverage says nothing about truth: s
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from moverank.rerank.answer import FLAT, Answer
-from moverank.rerank.distance.allowed_arcs import AllowedArcs, Passages, UnitText, allowed_arcs, cost_limit, joined
+from moverank.rerank.distance.allowed_arcs import (
+    AllowedArcs,
+    Passages,
+    UnitText,
+    allowed_arcs,
+    are_same,
+    cost_limit,
+    joined,
+)
 from moverank.rerank.distance.partial_transport import solve_partial
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Span
@@ -22,8 +30,8 @@ from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import Tokenizer
 from moverank.rerank.words.typed_units import UnitKey
 
-Reason = Literal["value", "polarity", "used", "unknown", "far"]
-"""Why a unit is not covered: no source has its number, quantity or date; the sources have the word with the other
+Reason = Literal["value", "limit", "polarity", "used", "unknown", "far"]
+"""Why a unit is not covered: no source has its number, quantity or date; none has its limit; the sources have the word with another
 polarity only; the sources have units for it, but others of the sentence need them; the word has no vector, and no
 source has it; or every word of its polarity in the sources is too far."""
 
@@ -152,10 +160,11 @@ def evidence_of(
     `tau`, TooLarge if too many words differ. Keys must differ.
     """
     limit = cost_limit(tau, embedding)
-    own = UnitText.of(claim, tokenizer)
+    own = _conditional(UnitText.of(claim, tokenizer))
     if not own.units:
         raise NoKnownWords("the claim has no word to compare")
-    problem = _Claim(own, _Sources([(key, UnitText.of(texts, tokenizer)) for key, texts in sources]), embedding, limit)
+    others = [(key, _conditional(UnitText.of(texts, tokenizer))) for key, texts in sources]
+    problem = _Claim(own, _Sources(others), embedding, limit)
     by_sentence: list[list[int]] = [[] for _ in own.sentences]
     for place, sentence in enumerate(own.sentence_of):
         by_sentence[sentence].append(place)
@@ -163,6 +172,18 @@ def evidence_of(
     return Evidence(sentences, tuple(key for key, _ in sources), limit)
 
 
+def _conditional(text: UnitText) -> UnitText:
+    """Return a text whose words have the conditions of their sentence: what holds if it rains need not hold."""
+    limits = [(unit.value if unit.kind == "limit" else "") for unit in text.units]
+    under = {sentence for sentence, limit in zip(text.sentence_of, limits, strict=True) if limit in _CONDITIONS}
+    units = list(text.units)
+    for i, unit in enumerate(units):
+        condition = "if" if text.sentence_of[i] in under else "may" if i and limits[i - 1] == "may" else ""
+        units[i] = replace(unit, condition=condition if unit.kind == "word" else "")
+    return replace(text, units=tuple(units))
+
+
+_CONDITIONS = ("if", "unless")
 _TIE = 1e-9  # of the largest cost, added to the costs of other units: at equal costs, the same unit is chosen
 
 
@@ -278,7 +299,8 @@ class _Claim:
     def _carried_runs(self, carried: Mapping[int, tuple[int, float]]) -> Iterable[Carried]:
         """Yield runs: neighbouring units carried to neighbouring units of one part, all or none to the same unit."""
         spans, others, owner = self._own.spans, self._sources.spans, self._sources.owner
-        same = {i: self._own.units[i].key == self._sources.units[j].key for i, (j, _) in carried.items()}
+        own, source_units = self._own.units, self._sources.units
+        same = {i: are_same(own[i].key, source_units[j].key) for i, (j, _) in carried.items()}
 
         def go_on(one: int, other: int) -> bool:
             here, there = carried[one][0], carried[other][0]
@@ -299,12 +321,14 @@ class _Claim:
 
     def _reason(self, key: UnitKey) -> Reason:
         """Return why a unit is not covered."""
-        kind, value, negated = key
+        kind, value, polarity = key
         if self._starts[self._number[key]] < self._starts[self._number[key] + 1]:
             return "used"
+        if kind == "limit":
+            return "limit"
         if kind not in ("word", "name"):
             return "value"
-        if (kind, value, not negated) in self._sources.number:
+        if any((kind, value) == other[:2] for other in self._sources.number):
             return "polarity"
         return "far" if kind == "word" and self._embedding.known([value])[0] else "unknown"
 

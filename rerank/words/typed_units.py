@@ -1,34 +1,38 @@
-"""The units of a text that are compared: words, and numbers, quantities and dates by their exact values.
+"""The units of a text that are compared: words, limits, and numbers, quantities, dates and times by their exact values.
 
-A negation gives the words after it another polarity. Units are the same if their keys are equal; so `1 kg` is `1000 g`,
-and `effective` is not what `not effective` says. The manual's page `evidence` has the rules.
+A negation gives the words after it another polarity, and a comparator beside a number is a part of it. Units are the
+same if their keys are equal; so `1 kg` is `1000 g`, `no fewer than 5` is `at least 5`, and `effective` is not what `not
+effective` says. The manual's page `evidence` has the rules.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from typing import Literal
+from unicodedata import numeric
 
 from moverank.rerank.runtime.deadline import check_time
-from moverank.rerank.words.limiting_words import NEGATIONS, NO_NEGATIONS
-from moverank.rerank.words.measures import (
-    COMMA_LANGUAGES,
-    CURRENCIES,
-    SCALES,
-    SMALL_NUMBERS,
-    TENS,
-    measure_of,
-    money_of,
+from moverank.rerank.words.limiting_words import (
+    CONJUNCTIONS,
+    FREE_OF,
+    NEGATIONS,
+    NO_NEGATIONS,
+    WHOLE_CLAUSE,
+    limits_of,
 )
-from moverank.rerank.words.months import month_pattern, months_of
+from moverank.rerank.words.measures import CODES, COMMA_LANGUAGES, CURRENCIES, Conversion, measure_of, money_of
+from moverank.rerank.words.months import month_pattern, months_of, weekdays
+from moverank.rerank.words.number_words import number_words
 from moverank.rerank.words.tokenizer import Tokenizer
 
-UnitKind = Literal["word", "name", "number", "quantity", "date"]
-"""`name` is a word with a digit, such as `p53`, or the number in `IL-6`: near vectors make no two the same."""
+UnitKind = Literal["word", "name", "limit", "number", "quantity", "date"]
+"""`name` is a word with a digit, such as `p53`, the number in `IL-6`, a weekday, or a word with a capital in the middle
+of a sentence: near vectors make no two the same. `limit` is a quantifier, modal, condition or ordinal."""
 
-UnitKey = tuple[UnitKind, str, bool]
+UnitKey = tuple[UnitKind, str, str]
+"""Kind, value and polarity: "", "not", or with the condition under which it holds, as in "not if"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +44,14 @@ class Unit:
     kind: UnitKind
     value: str
     negated: bool = False
-    """Whether a negation is before the word; always false for other kinds."""
+    """Whether a negation changes the word or the limit; always false for other kinds."""
+    condition: str = ""
+    """The condition under which a source says the word: "may" or "if"."""
 
     @property
     def key(self) -> UnitKey:
         """Return the key that equal units share."""
-        return self.kind, self.value, self.negated
+        return self.kind, self.value, f"{'not ' * self.negated}{self.condition}".strip()
 
 
 _GROUPS = 12  # of digits in a number, and parts of a version; a limit keeps the time linear
@@ -62,37 +68,64 @@ _EXPONENT = 2  # digits of an exponent in a number whose value is computed
 _PORTION = 2000  # words, or characters with numbers, between two checks of the time
 _SCALES = 3  # words such as `million` after a number
 _SCOPE = 3  # words after a negation that it changes
+_CLAUSE = 100  # words after a negation that changes the whole clause
+_NEGATED = ("word", "limit")
+_NAMES = frozenset("ca en es fr it nl pt sv".split())  # noqa: SIM905 - a list of codes
+_IN_SENTENCE = re.compile(r"[\w,;)%'\u2019] ?$")  # before a word with a capital that begins no sentence
 _APOSTROPHES = frozenset("'\u2019\u02bc")
 _CLAUSE_END = re.compile(r"[.,;:!?()\[\]{}\"\u2026\u2013\u2014\u3001\u3002\uff0c\u060c\u061b\u061f]|\n\s*\n")
 
 
 def units_of(text: str, tokenizer: Tokenizer) -> list[Unit]:
-    """Return the units of a text in order; stop words and negations are none."""
+    """Return the units of a text in order; negations are none, nor are stop words that limit nothing."""
     typed = list(_typed(text, tokenizer.language))
     return sorted([*typed, *_words(text, tokenizer, typed)], key=lambda unit: unit.start)
 
 
-def _words(text: str, tokenizer: Tokenizer, typed: Sequence[Unit]) -> Iterator[Unit]:
-    """Yield the words outside `typed` units that are neither stop words nor negations, with their polarity."""
-    negations, exceptions = NEGATIONS.get(tokenizer.language, frozenset()), NO_NEGATIONS.get(tokenizer.language, {})
-    outside, place = _without(text, typed), 0
-    left, last, before = 0, 0, ""
+def _words(text: str, tokenizer: Tokenizer, typed: Sequence[Unit]) -> Iterable[Unit]:
+    """Return the limits, and the words outside `typed` units that are neither stop words nor negations."""
+    language = tokenizer.language
+    negations, exceptions = NEGATIONS.get(language, frozenset()), NO_NEGATIONS.get(language, {})
+    backward, ends = WHOLE_CLAUSE.get(language, frozenset()), CONJUNCTIONS.get(language, frozenset())
+    limits = {one.start(): one for one in limits_of(language).words.finditer(text)}
+    outside, found, place, inside = _without(text, typed), list[Unit](), 0, 0
+    left, last, before, clause = 0, 0, "", 0
     for count, (start, end, word) in enumerate(replace(tokenizer, stop_words=frozenset()).spans(text)):
         if count % _PORTION == 0:
             check_time()
         while place < len(typed) and typed[place].end <= start:
             place += 1
-        if place < len(typed) and typed[place].start < end:
+        if (place < len(typed) and typed[place].start < end) or start < inside:
             continue
-        if word in exceptions.get(before, ()) or _CLAUSE_END.search(outside, last, start):
+        if word in exceptions.get(before, ()):
             left = 0
-        if negates(text, end, word, negations):
-            left = _SCOPE
+        elif word in ends or _CLAUSE_END.search(outside, last, start):
+            left, clause = 0, len(found)
+        if (limit := limits.get(start)) is not None:
+            found.append(Unit(start, limit.end(), "limit", limits_of(language).of(limit[0]), left > 0))
+            inside = limit.end()
+        elif negates(text, end, word, negations):
+            left = 1 if text[end : end + 1] == "-" else _SCOPE
+            if word in backward:
+                found[clause:] = [replace(one, negated=one.kind in _NEGATED) for one in found[clause:]]
+                left = _CLAUSE
+        elif word in FREE_OF and text[start - 1 : start] == "-" and found:
+            found[-1] = replace(found[-1], negated=True)
         elif word not in tokenizer.stop_words:
-            kind: UnitKind = "name" if any(char.isdigit() for char in word) else "word"
-            yield Unit(start, end, kind, word, left > 0 and kind == "word")
+            kind = _kind(text, start, word, language)
+            found.append(Unit(start, end, kind, weekdays(language).get(word, word), left > 0 and kind == "word"))
             left = max(0, left - 1)
         last, before = end, word
+    return found
+
+
+def _kind(text: str, start: int, word: str, language: str) -> UnitKind:
+    """Return the kind of a word: a name if it has a digit, is a weekday, or has a capital inside a sentence."""
+    if any(char.isdigit() for char in word) or word in weekdays(language):
+        return "name"
+    is_written = text[start].isupper() and text[start + 1 : start + 2].islower()
+    is_name = language in _NAMES and is_written and _IN_SENTENCE.search(text, max(0, start - 3), start)
+    return "name" if is_name else "word"
 
 
 def _without(text: str, typed: Sequence[Unit]) -> str:
@@ -112,17 +145,74 @@ def negates(text: str, end: int, word: str, negations: frozenset[str]) -> bool:
 
 
 def _typed(text: str, language: str) -> Iterator[Unit]:
-    """Yield the numbers, quantities and dates of a text, in order."""
-    place = checked = 0
-    pattern = _pattern(language)
+    """Yield the numbers, quantities, dates and times of a text, in order, each with its comparator."""
+    place = checked = last = 0
+    pattern, waiting = _pattern(language), None
     while (found := pattern.search(text, place)) is not None:
         if place - checked > _PORTION:
             check_time()
             checked = place
-        unit = _date(found) if found["date"] else _number(text, found)
-        place = found.end() if unit is None else unit.end
-        if unit is not None:
+        number = _found(text, found, language)
+        place = found.end() if number is None else number.end
+        if number is None:
+            continue
+        if waiting is not None:
+            if (pair := waiting.paired(number, text[waiting.end : number.start])) is not None:
+                waiting = pair
+                continue
+            is_range = number.convert is not None and _RANGE.fullmatch(text, waiting.end, number.start)
+            unit = (waiting.in_unit(number) if is_range else waiting).compared(text, last, language)
+            last = unit.end
             yield unit
+        waiting = number
+    if waiting is not None:
+        yield waiting.compared(text, last, language)
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A number, quantity, date or time that is found at a place; `plain` is the value of a number without a unit."""
+
+    start: int
+    end: int
+    kind: UnitKind
+    value: str
+    plain: Fraction | None = None
+    convert: Conversion | None = None
+    dimension: str = ""
+
+    def paired(self, other: "_Number", between: str) -> "_Number | None":
+        """Return the fraction, or the two numbers whose order counts, that this number and the next one are.
+
+        As `1/2`, `3:1`, `120/80` and `four to one`; `3-1` and `3 to 1` are no range. None: they are neither.
+        """
+        joint = _PAIR.fullmatch(between)
+        if joint is None or self.kind == "quantity" or self.plain is None or other.plain is None or self.plain < 0:
+            return None
+        if between == "/" and 0 < self.plain < other.plain <= _DENOMINATOR:
+            return _plain_number(self.start, other.end, self.plain / other.plain)
+        if joint["order"] is None and self.plain <= other.plain:
+            return None
+        return _Number(self.start, other.end, "number", f"{self.plain}:{other.plain}")
+
+    def in_unit(self, other: "_Number") -> "_Number":
+        """Return the first number of a range, as `5` in `5-10 mg`, in the unit of the last."""
+        if self.plain is None or self.kind == "quantity" or other.convert is None:
+            return self
+        return replace(self, kind="quantity", value=f"{other.convert(self.plain)} {other.dimension}")
+
+    def compared(self, text: str, last: int, language: str) -> Unit:
+        """Return the unit with the comparator beside it, which begins after `last`."""
+        unit, limits = Unit(self.start, self.end, self.kind, self.value), limits_of(language)
+        is_year = self.kind == "date" and self.value.isdecimal()
+        if self.kind not in ("number", "quantity") and not is_year:
+            return unit
+        before, after = limits.before(text, self.start), limits.after(text, self.end)
+        if before is not None and before[0] >= last:
+            unit = replace(unit, start=before[0], value=f"{before[1]} {self.value}")
+        elif after is not None:
+            unit = replace(unit, end=after[0], value=f"{after[1]} {self.value}")
+        return replace(unit, kind="number") if is_year and unit.value != self.value else unit
 
 
 @cache
@@ -136,36 +226,65 @@ def _pattern(language: str) -> re.Pattern[str]:
         rf"(?P<d3>\d{{1,2}}){ordinal}{gap}(?:(?:of|de){gap})?(?P<m3>{month})(?:,?{gap}(?:del?{gap})?(?P<y3>\d{{4}})(?!\w))?",
         rf"(?P<m4>{month}){gap}(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?![\w.]?\d)(?!\w)(?:,?{gap}(?P<y4>\d{{4}})(?!\w))?",
         rf"(?P<m5>{month}),?{gap}(?:del?{gap})?(?P<y5>\d{{4}})(?!\w)",
+        r"(?P<d6>1[3-9]|2\d|3[01])/(?P<m6>\d{1,2})/(?P<y6>\d{4})(?!\w)",
+        rf"(?P<m7>(?!(?i:may|march|mai|mars)\b){month})(?P<y7>)(?!\w)",
     )
     group, point = (r".\u00a0\u2009\u202f", ",") if language in COMMA_LANGUAGES else (r",\u00a0\u2009\u202f", r"\.")
     other = r"|\.(?:\d{1,2}|\d{4,})(?!\d)" if language in COMMA_LANGUAGES else ""
     signs = "".join(CURRENCIES)
+    spaced = rf"\d{{1,3}}(?: \d{{3}}){{1,{_GROUPS}}}(?!\d)" if language in COMMA_LANGUAGES else _SPACED
     number = (
-        rf"(?<!\w[{signs}])(?P<sign>{_NO_RANGE}[{_MINUS}])?(?:(?P<money>[A-Z]{{0,3}}[{signs}])\s?)?"
-        rf"(?:(?P<whole>\d{{1,3}}(?:[{group}]\d{{3}}){{1,{_GROUPS}}}(?!\d)|{_SPACED}|\d+)(?P<rest>(?:{point}\d+{other})?)|(?P<dot>\.\d+))"
-        rf"(?P<power>(?:[eE][+-]?\d{{1,3}}(?!\w))?)"
+        rf"(?<!\w[{signs}])(?P<sign>{_NO_RANGE}[{_MINUS}]|(?i:minus|(?<!au )moins) )?"
+        rf"(?:(?P<money>[A-Z]{{0,3}}[{signs}]|{'|'.join(CODES)})\s?)?"
+        rf"(?:(?P<whole>\d{{1,3}}(?:[{group}]\d{{3}}){{1,{_GROUPS}}}(?!\d)|{spaced}|\d+)(?P<rest>(?:{point}\d+{other})?)"
+        rf"(?P<part>[{_VULGAR}]?)|(?P<dot>\.\d+)|(?P<vulgar>[{_VULGAR}]))"
+        r"(?P<power>(?:[eE][+-]?\d{1,3}(?!\w))?)"
     )
     grouped = rf"(?!\d{{1,3}}(?:[{group}]\d{{3}}){{1,{_GROUPS}}}(?![\d.]))"
     version = rf"(?P<version>{grouped}\d+(?:\.\d+){{2,{_GROUPS}}}(?!\w))"
-    words = "(?P<words>(?!))"
-    if language == "en":
-        ones = "|".join(word for word, value in SMALL_NUMBERS.items() if value < 10)
-        small = "|".join(sorted(SMALL_NUMBERS, key=len, reverse=True))
-        words = rf"(?P<words>(?i:(?:{'|'.join(TENS)})(?:[- ](?:{ones}))?|{small})(?!\w))"
-    return re.compile(rf"(?<!\w)(?:(?P<date>{'|'.join(dates)})|{version}|{number}|{words})")
+    known = number_words(language)
+    words = f"(?P<words>{known.pattern if known else '(?!)'})"
+    ordinals = f"(?P<ordinal>{_ORDINALS.get(language, '(?!)')})(?!\\w)"
+    clock = f"(?P<clock>{_CLOCK if language == 'en' else '(?!)'})(?!\\w)"
+    typed = (f"(?P<date>{'|'.join(dates)})", f"(?P<time>{_TIME}|{clock})", ordinals, version, number, words)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(typed)})")
 
 
-def _date(found: re.Match[str]) -> Unit | None:
+_ORDINALS = {"en": r"\d{1,3}(?:st|nd|rd|th)", "fr": r"\d{1,3}(?:ers?|\u00e8res?|es?|[e\u00e8]mes?|nde?)"}
+_CLOCK = (
+    r"(?i:noon|midnight|(?:half|(?:a )?quarter) (?:past|to) "
+    rf"(?:{'|'.join('one two three four five six seven eight nine ten eleven twelve'.split())}))"  # noqa: SIM905
+)
+
+
+_TIME = (
+    r"(?P<hour>[01]?\d|2[0-4])(?:(?:[:.](?P<minute>[0-5]\d))?\s?(?:(?P<half>[aApP])\.?[mM](?!\w)|Uhr(?: (?P<after>[0-5]\d))?"
+    r"(?!\w))|:(?P<minutes>[0-5]\d)(?![\w:]|[.,]\d)| ?h ?(?P<french>[0-5]\d)(?!\w))"
+)
+
+
+def _time(found: re.Match[str]) -> _Number:
+    """Return a time of the day, as `15:30`; in words, as `quarter to 9`, without the half of the day."""
+    if clock := found["clock"]:
+        named = {"noon": "12:00", "midnight": "00:00"}.get(clock.lower(), clock.lower().removeprefix("a "))
+        return _Number(found.start(), found.end(), "number", named)
+    hour, half = int(found["hour"]), (found["half"] or "").lower()
+    minute = next((found[name] for name in ("minute", "minutes", "after", "french") if found[name]), "00")
+    hour = hour % 12 + 12 * (half == "p") if half else hour
+    return _Number(found.start(), found.end(), "number", f"{hour:02}:{minute}")
+
+
+def _date(found: re.Match[str]) -> _Number | None:
     """Return a date as its ISO form; a missing year is two hyphens, a missing day is left out."""
     parts = found.groupdict()
-    number = next(i for i in "12345" if parts[f"m{i}"])
+    number = next(i for i in "1234567" if parts[f"m{i}"])
     month, day, year = parts[f"m{number}"], parts.get(f"d{number}"), parts[f"y{number}"]
     months = months_of_all()
     in_year = int(month) if month.isdecimal() else months[month.removesuffix(".")]
     if not 1 <= in_year <= 12 or (day is not None and not 1 <= int(day) <= 31):
         return None
     value = f"{int(year):04}-{in_year:02}" if year else f"--{in_year:02}"
-    return Unit(found.start(), found.end(), "date", value if day is None else f"{value}-{int(day):02}")
+    return _Number(found.start(), found.end(), "date", value if day is None else f"{value}-{int(day):02}")
 
 
 @cache
@@ -183,52 +302,90 @@ def less_exact(value: str) -> tuple[str, ...]:
     return (year, *month) if others else ()
 
 
-def _number(text: str, found: re.Match[str]) -> Unit | None:
+def _found(text: str, found: re.Match[str], language: str) -> _Number | None:
+    """Return what the pattern found."""
+    if found["ordinal"]:
+        return _Number(found.start(), found.end(), "limit", f"#{re.match(r'[0-9]+', found[0])[0]}")  # type: ignore[index]
+    if found["date"]:
+        return _date(found)
+    return _time(found) if found["time"] else _number(text, found, language)
+
+
+def _number(text: str, found: re.Match[str], language: str) -> _Number | None:
     """Return a number with the scale and the unit of measurement after it; None if it is part of a word."""
-    large = len((found["power"] or "").lstrip("eE+-")) > _EXPONENT or found.end() - found.start() > _DIGITS
-    if _PART_OF_NAME.match(text, max(0, found.start() - 2)):
-        inside = text[found.end() : found.end() + 1].isalnum()
-        return None if inside else Unit(found.start(), found.end(), "name", found[0])
+    start, end, written = found.start(), found.end(), found[0]
+    large = len((found["power"] or "").lstrip("eE+-")) > _EXPONENT or end - start > _DIGITS
+    if _PART_OF_NAME.match(text, max(0, start - 2)):
+        return None if text[end : end + 1].isalnum() else _Number(start, end, "name", written)
     if found["version"] or large:
-        return Unit(found.start(), found.end(), "number", found[0])
-    if found[0].isdecimal() and _DECADE.match(text, found.end()):
-        return Unit(found.start(), found.end() + 1, "number", f"{found[0]}s")
-    value, end = _value(found), found.end()
-    end, value, scaled = _scaled(text, end, value)
-    measured = money_of(text, end, found["money"]) if found["money"] else measure_of(text, end)
+        return _Number(start, end, "number", written)
+    if written.isdecimal() and _DECADE.match(text, end):
+        return _Number(start, end + 1, "number", f"{written}s")
+    known = number_words(language)
+    value = known.value(written) if known and found["words"] else _value(found)
+    end, value, scaled = _scaled(text, end, value, language)
+    end = _OF_HALF.match(text, end).end() if value.denominator == 2 and found["words"] else end  # type: ignore[union-attr]
+    measured = money_of(text, end, found["money"]) if found["money"] else measure_of(text, end, language)
     if measured is not None:
-        end, amount, dimension = measured[0], measured[1](value), measured[2]
-        return Unit(found.start(), end, "quantity", f"{amount} {dimension}")
+        end, convert, dimension = measured
+        return _Number(start, end, "quantity", f"{convert(value)} {dimension}", value, convert, dimension)
     if text[end : end + 1].isalnum() or text[end : end + 1] == "_":
         return None
-    if found["words"] and found["words"].lower() == "one" and not scaled:
-        return None  # mostly a pronoun
-    if not scaled and re.fullmatch(r"1[5-9]\d\d|20\d\d", found[0]):
-        return Unit(found.start(), end, "date", found[0])
-    return Unit(found.start(), end, "number", str(value))
+    if known and written.lower() in known.articles and not scaled:
+        return None  # mostly an article or a pronoun
+    if not scaled and re.fullmatch(r"1[5-9]\d\d|20\d\d", written):
+        return _Number(start, end, "date", written, value)
+    if not scaled and re.fullmatch(r"0\d+" if not found["rest"] else r"[1-9]\d*[.,]\d*0", written):
+        return _Number(start, end, "number", written.replace(",", "."))  # 007 is not 7
+    return _plain_number(start, end, value)
+
+
+def _plain_number(start: int, end: int, value: Fraction) -> _Number:
+    """Return a number without a unit; a part of 1 is a percentage."""
+    if 0 < value < 1:
+        return _Number(start, end, "quantity", f"{100 * value} %", value)
+    return _Number(start, end, "number", str(value), value)
 
 
 def _value(found: re.Match[str]) -> Fraction:
-    """Return the value of a number as it is written, in digits or in words."""
-    if found["words"]:
-        words = re.split("[- ]", found["words"].lower())
-        return Fraction(sum(SMALL_NUMBERS.get(word, 0) + TENS.get(word, 0) for word in words))
+    """Return the value of a number that is written in digits."""
+    if found["vulgar"]:
+        return _numeric(found["vulgar"]) * (-1 if found["sign"] else 1)
     whole, rest = (re.sub(r"\D", "", found[name] or "") for name in ("whole", "rest" if found["whole"] else "dot"))
     value = Fraction(int(whole + rest), 10 ** len(rest))
+    if found["part"]:
+        value += _numeric(found["part"])
     if found["power"]:
         value *= Fraction(10) ** int(found["power"][1:])
     return -value if found["sign"] else value
 
 
+def _numeric(sign: str) -> Fraction:
+    """Return the value of a sign such as `\u00bd`."""
+    return Fraction(numeric(sign)).limit_denominator(10)
+
+
+_VULGAR = "\u00bc-\u00be\u2150-\u215e"
+_DENOMINATOR = 20  # of a fraction; 120/80 and 50/100 are pairs of numbers
+_PAIR = re.compile(r"(?P<order> ?: ?|/| over | zu | sur )|[\-\u2013\u2011]| to | bis | \u00e0 ")
+_OF_HALF = re.compile(r"(?: (?:an?|of an?)(?= ))?")
+_RANGE = re.compile(r" ?[\-\u2013\u2011] ?| (?:to|and|or|bis|und|oder|\u00e0|a|et|ou) ")
 _PART_OF_NAME = re.compile(r"[^\W\d_][-\u2010\u2011]\d")  # as in `COVID-19`
 _DECADE = re.compile(r"s(?!\w)")  # right after digits, it is rather a plural, as in `1990s`, than seconds
-_SCALE = re.compile(rf"[\s-](?P<scale>{'|'.join(SCALES)})s?(?!\w)")
+_RAISED = str.maketrans("\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b\u2212", "0123456789--")
+_TEN = re.compile(
+    r"(?P<times>[ \u00a0]?[\u00d7x*\u00b7\u22c5][ \u00a0]?10)?(?:(?:\^|\*\*)(?P<up>[-\u2212]?\d{1,2})|"
+    r"(?P<raised>\u207b?[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{1,2}))(?!\w)"
+)
 
 
-def _scaled(text: str, end: int, value: Fraction) -> tuple[int, Fraction, bool]:
-    """Return end and value of a number with words such as `million` after it, and whether there are any."""
-    scaled = False
-    for _ in range(_SCALES):
-        if (found := _SCALE.match(text, end)) is not None:
-            end, value, scaled = found.end(), value * SCALES[found["scale"]], True
+def _scaled(text: str, end: int, value: Fraction, language: str) -> tuple[int, Fraction, bool]:
+    """Return end and value of a number with a power of ten or words such as `million` after it, and whether it has."""
+    if (power := _TEN.match(text, end)) is not None and (power["times"] or value == 10):
+        exponent = int((power["up"] or power["raised"]).translate(_RAISED))
+        return power.end(), value * Fraction(10) ** (exponent if power["times"] else exponent - 1), True
+    known, scaled = number_words(language), False
+    for _ in range(_SCALES if known else 0):
+        if known and (found := known.scale.match(text, end)) is not None:
+            end, value, scaled = found.end(), value * known.scales[found["scale"]], True
     return end, value, scaled
