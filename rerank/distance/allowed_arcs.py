@@ -18,7 +18,9 @@ from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.limiting_words import opposite_of
 from moverank.rerank.words.sentence_spans import sentence_spans
 from moverank.rerank.words.tokenizer import Tokenizer
-from moverank.rerank.words.typed_units import Unit, UnitKey, less_exact, units_of
+from moverank.rerank.words.typed_numbers import less_exact
+from moverank.rerank.words.typed_units import units_of
+from moverank.rerank.words.unit import Unit, UnitKey
 
 Passages = Sequence[tuple[int | None, str]]
 """The texts of a document, each with the number of its part; None for the title."""

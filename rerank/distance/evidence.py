@@ -28,12 +28,12 @@ from moverank.rerank.ranking import Span
 from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import Tokenizer
-from moverank.rerank.words.typed_units import UnitKey
+from moverank.rerank.words.unit import UnitKey
 
 Reason = Literal["value", "limit", "polarity", "used", "unknown", "far"]
-"""Why a unit is not covered: no source has its number, quantity or date; none has its limit; the sources have the word with another
-polarity only; the sources have units for it, but others of the sentence need them; the word has no vector, and no
-source has it; or every word of its polarity in the sources is too far."""
+"""Why a unit is not covered: no source has its number, quantity or date; none has its limit; the sources have the word
+with another polarity only; the sources have units for it, but others of the sentence need them; the word has no vector,
+and no source has it; or every word of its polarity in the sources is too far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +321,7 @@ class _Claim:
 
     def _reason(self, key: UnitKey) -> Reason:
         """Return why a unit is not covered."""
-        kind, value, polarity = key
+        kind, value, _ = key
         if self._starts[self._number[key]] < self._starts[self._number[key] + 1]:
             return "used"
         if kind == "limit":

@@ -47,7 +47,8 @@ _TAIL = (  # powers and other units: `m2`, `m/s^2`, `m s-1`, `mg/kg/day`
     rf"{{0,{_PARTS}}}+(?:[/^][^\s,;]{{1,{_LENGTH}}}+)?+)"
 )
 _AFTER = re.compile(
-    rf"[ \t\u00a0\u2009\u202f-]?\n?(?P<unit>per ?cent|pour ?cent|%|\u2030|{_DEGREES.pattern.replace('?P<scale>', '?:')}|"
+    r"[ \t\u00a0\u2009\u202f-]?\n?"
+    rf"(?P<unit>per ?cent|pour ?cent|%|\u2030|{_DEGREES.pattern.replace('?P<scale>', '?:')}|"
     rf"[^\W\d_{_RAISED}]+|[{''.join(CURRENCIES)}](?!\s?\d))(?: (?:per|pro|par) (?P<per>[^\W\d_]+)|{_TAIL})(?!\w)"
 )
 _AFTER_MONEY = re.compile(rf"(?P<scale>[ \u00a0\u202f]?(?:[kKmMbB]|bn|mn)(?!\w))?{_TAIL}(?!\w)")

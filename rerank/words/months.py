@@ -11,6 +11,7 @@ _NAMES = {
 _SHORT = {
     "en": "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec",
     "de": "Jan Feb Mär Apr Mai Jun Jul Aug Sep Okt Nov Dez",
+    "fr": "janv févr mars avr mai juin juil août sept oct nov déc",
 }
 _OTHERS = {"en": {"Sept": 9}, "de": {"Jänner": 1, "Sept": 9}}
 

@@ -12,12 +12,12 @@ from moverank.rerank.errors import OutOfTime, TooLarge
 from moverank.rerank.runtime.deadline import stopping
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import tokenizer_of
-from moverank.rerank.words.typed_units import UnitKey
+from moverank.rerank.words.unit import UnitKey
 
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(600)]
 POINTS = np.random.default_rng(0).normal(size=(600, 4)).astype(np.float32)
 EMBEDDING = Embedding.of(WORDS, POINTS)
-KEYS: list[UnitKey] = [("word", word, False) for word in WORDS]
+KEYS: list[UnitKey] = [("word", word, "") for word in WORDS]
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from moverank.rerank.distance.text_changes import TextChanges, changes_of
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Span
 from moverank.rerank.words.embedding import Embedding
-from moverank.rerank.words.typed_units import Unit, units_of
+from moverank.rerank.words.typed_units import units_of
+from moverank.rerank.words.unit import Unit
 from tests.rerank.distance.test_evidence import EMBEDDING, TAU, TOKENIZER, WORDS
 
 _PAIR = {word: i // 2 for i, word in enumerate(WORDS)}
