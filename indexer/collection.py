@@ -8,11 +8,9 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from moverank.indexer.arguments import LARGEST, items, switch, texts, whole_number
-from moverank.indexer.contents.contents import Contents
-from moverank.indexer.contents.summary import StoredDocuments
-from moverank.indexer.documents import Changes, Document, Event, Rejection, Watch
-from moverank.indexer.errors import CollectionError, UnknownKey, UsageError
+from moverank.indexer.arguments import items, switch, texts
+from moverank.indexer.documents import Changes, Document, Rejection
+from moverank.indexer.errors import CollectionError, UsageError
 from moverank.indexer.face import Face, pair_options
 from moverank.indexer.files.location import collection_directory
 from moverank.indexer.indexing.collection_vectors import (
@@ -21,22 +19,23 @@ from moverank.indexer.indexing.collection_vectors import (
     open_collection,
     remove_other_vectors,
 )
-from moverank.indexer.limit_or_share import limit_or_share, part_of
+from moverank.indexer.indexing.followers import new_follower
 from moverank.indexer.operations.operation import Found, Operation, Work
-from moverank.indexer.operations.read_state import ReadState
-from moverank.indexer.queries import QueryText, StoredKey, explained_query
-from moverank.indexer.ranking_spec import RankingSpec, distance_of
+from moverank.indexer.operations.operation_registry import other_operation
+from moverank.indexer.queries import QueryText, StoredKey
+from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.scope import Scope
 from moverank.indexer.search_options import Progress, SearchOptions, Where, silent
 from moverank.indexer.settings import Settings, check_first_stage
+from moverank.indexer.state.contents import Contents
 from moverank.indexer.state.follower import Follower
 from moverank.indexer.state.open_state import OpenState
+from moverank.indexer.state.summary import StoredDocuments
 from moverank.indexer.store import Reader, Store, StoredSource, Writer, exists, locked_for_writing, repeated
 from moverank.rerank.words.languages import AUTO_LANGUAGE
 from moverank.rerank.words.tokenizer import StopWords
 
 if TYPE_CHECKING:  # only the methods that need these import them: every command opens a collection
-    from moverank.indexer.contents.counted_documents import CountedDocuments
     from moverank.indexer.indexing.removal import DocumentsToRemove
     from moverank.indexer.indexing.uncompared import Uncompared
     from moverank.indexer.queries import Scores
@@ -45,7 +44,7 @@ if TYPE_CHECKING:  # only the methods that need these import them: every command
     from moverank.indexer.search.document_frequencies import DocumentFrequencies
     from moverank.indexer.search.pairs import Neighbours
     from moverank.indexer.snapshot.faiss_index import IndexInUse
-    from moverank.indexer.watching.matching import WatchMatcher, WatchPool
+    from moverank.indexer.state.counted_documents import CountedDocuments
     from moverank.indexer.word_factors import CorpusVocabulary
     from moverank.rerank.ranking import Ranking
     from moverank.rerank.words.detection import Detected
@@ -72,10 +71,10 @@ class Collection(Face, StoredDocuments):
     ) -> None:
         self.path, self.settings, self.wait = path, settings, wait
         self.detected: Detected | None = None
-        self._watch_pool: WatchPool | None = None
+        self._followers = dict[str, Any]()
         self._moving = False  # documents from another shard, which are not new
         self._store, self._embedding = store, embedding
-        self._states = Follower(ReadState, store, path, lambda: self._embedding, self._opened)
+        self._states = Follower(OpenState, store, path, lambda: self._embedding, self._opened)
         self._run = self._states.run
 
     @staticmethod
@@ -176,9 +175,16 @@ class Collection(Face, StoredDocuments):
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:
-        """Open a consistent view of the database."""
+        """Open a consistent view of the database, as of the last commit."""
+        self._store.reopen_if_changed(self._states.close)
         with self._store.reading() as reader:
             yield reader
+
+    @contextmanager
+    def writing(self) -> Iterator[Writer]:
+        """Hold the writer's lock, and open a transaction. Raises LockedError while another process writes."""
+        with locked_for_writing(self._store, self.path, self.wait), self._store.writing() as writer:
+            yield writer
 
     @contextmanager
     def contents(self, where: Where | None = None) -> Iterator[Contents]:
@@ -254,9 +260,9 @@ class Collection(Face, StoredDocuments):
             counter = WordCounter(settings.tokenizer, self._embedding)
             new = Uncompared(self._store, within)
             callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed, "stored": new.add}
-            matcher = None if dry_run else self._matcher(settings)
+            followers = [] if dry_run else self._run_followers(settings)
             if not dry_run:
-                callbacks["follow"] = [new.follow, *([matcher.follow] if matcher else [])]
+                callbacks["follow"] = [new.follow, *(one.follow for one in followers)]
             if settings != self.settings:
                 callbacks["begin"] = lambda writer: writer.set_settings(settings.stored())
             sync = Sync(self._store, counter, settings.tokens_digest(), scope=scope, strict=strict, **callbacks)
@@ -266,7 +272,7 @@ class Collection(Face, StoredDocuments):
             if dry_run:
                 return changes
             self.settings = settings
-            changes = replace(changes, events=matcher.events if matcher else 0)
+            changes = replace(changes, events=sum(one.events for one in followers))
             if self.detected:
                 changes = self._follow_language(changes)
             self._states.close()
@@ -309,16 +315,12 @@ class Collection(Face, StoredDocuments):
         finally:
             self._moving = False
 
-    def _matcher(self, settings: Settings) -> "WatchMatcher | None":
-        """Return the matcher for the events of later transactions; None without watches. The lock must be held."""
+    def _run_followers(self, settings: Settings) -> list[Any]:
+        """Return what follows the transactions of a run that begins; see `followers`. The lock must be held."""
         with self._store.reading() as reader:
-            stored, since = reader.watches(), reader.revision()
-        if not stored or self._embedding is None or self._moving:
-            return None
-        from moverank.indexer.watching.matching import WatchMatcher, WatchPool
-
-        self._watch_pool = WatchPool.current(self._watch_pool, stored, settings, self._embedding)
-        return WatchMatcher(self._watch_pool, settings, self._embedding, since)
+            names = () if self._embedding is None or self._moving else reader.followed()
+            self._followers |= {name: new_follower(name) for name in names if name not in self._followers}
+            return [self._followers[name].begin(reader, settings, self._embedding) for name in names]
 
     def _follow_language(self, changes: Changes) -> Changes:
         """Let imported vectors find the forms of words of the language found; return `changes` with the revision."""
@@ -354,82 +356,14 @@ class Collection(Face, StoredDocuments):
         self._compact(progress)
         return changes
 
-    def watch(
-        self,
-        name: str,
-        query: QueryText,
-        within: float | str,
-        *,
-        rank: str | None = None,
-        gamma: float | None = None,
-        where: Where | None = None,
-    ) -> Watch:
-        """Add a watch: each document that is added or changed later, within a distance of a query, yields an event.
-
-        Events are the hits of an exact search in the state of their transaction, up to rounding at the limit. A watch
-        of the same `name` is replaced. `query`: a text or a `Document`, as in `search`. `within`: the largest distance,
-        or a share of the documents that are there, such as "1%", which becomes the distance of the last of so many
-        nearest ones. `rank`: a distance with options, by default WMD with the collection's gamma and weights. `where`:
-        only documents that pass this filter. A collection has at most 10,000 watches, whose names, queries and filters
-        have at most 20,000,000 characters together, as JSON. Raises UsageError for other rankings and other invalid
-        arguments, and while the collection's language is still to be found, NoKnownWords, and LockedError while another
-        process writes.
-        """
-        from moverank.indexer.watching.matching import add_watch
-        from moverank.indexer.watching.watches import new_watch
-
-        made = new_watch(name, query, *self.watched_distance(query, within, rank=rank, gamma=gamma), where)
-        with locked_for_writing(self._store, self.path, self.wait):
-            self.refresh()
-            with self._store.writing() as writer:
-                return add_watch(writer, self.settings, self.embedding, made)
-
     def watched_distance(
         self, query: QueryText, within: float | str, *, rank: str | None = None, gamma: float | None = None
     ) -> tuple[float, RankingSpec]:
         """Return the largest distance of a watch, and its ranking; see `watch`."""
-        from moverank.indexer.watching.watches import watch_ranking
-
-        limited = limit_or_share("the largest distance", within)
-        ranking = watch_ranking(rank, gamma, self.settings.ranking)
-        if not isinstance(limited, str):
-            return limited, ranking
-        k = max(1, round(part_of(limited) * len(self)))
-        hits = self.search(query, k=k, rank=str(ranking), exact=True, spelling=False).hits
-        if not hits:
-            raise UsageError(f"no document could be compared with the query: a share such as {limited} needs some")
-        return hits[-1].distance, ranking
-
-    def unwatch(self, name: str) -> None:
-        """Remove a watch; its events stay. Raises UnknownKey, and LockedError while another process writes."""
-        from moverank.indexer.watching.watches import checked_name
-
-        checked_name(name)
-        with locked_for_writing(self._store, self.path, self.wait), self._store.writing() as writer:
-            if not writer.drop_watch(name):
-                raise UnknownKey(f"there is no watch {name!r}")
-
-    def watches(self) -> list[Watch]:
-        """Return all watches, by name."""
-        self._store.reopen_if_changed(self._states.close)
-        with self._store.reading() as reader:
-            return reader.watches()
-
-    def events(self, after: int = 0, limit: int = 1000) -> list[Event]:
-        """Return the first events of watches with a number above `after`, at most `limit`, in their order."""
-        least, most = whole_number("after", after, 0, LARGEST), whole_number("limit", limit, 1, LARGEST)
-        self._store.reopen_if_changed(self._states.close)
-        with self._store.reading() as reader:
-            return reader.events(least, most)
-
-    def forget_events(self, before: int) -> int:
-        """Delete the events with a number below `before`, and return how many there were; numbers are not reused.
-
-        Raises LockedError while another process writes.
-        """
-        number = whole_number("before", before, 0, LARGEST)
-        with locked_for_writing(self._store, self.path, self.wait), self._store.writing() as writer:
-            return writer.forget_events(number)
+        kind: Any = other_operation("watch")
+        watch = kind(name="", query=query, within=within, rank=rank, gamma=gamma)
+        found: tuple[float, RankingSpec] = watch.distance(self)
+        return found
 
     def sources(self) -> list[StoredSource]:
         """Return the sources that documents were read from, with their numbers of documents."""
@@ -588,6 +522,9 @@ class Collection(Face, StoredDocuments):
 
     def run(self, operation: Operation[Found], *, progress: Progress = silent) -> Found:
         """Return the answer to an operation, on the state that is searched."""
+        if not operation.OF_STATE:
+            opened: Any = self
+            return operation.run(opened, Work(progress))
         return self._states.run(partial(operation.run, work=Work(progress)))
 
     def _answer_many(self, requests: "Iterable[QueryText | StoredKey]", options: SearchOptions) -> "Iterator[Ranking]":
@@ -622,41 +559,6 @@ class Collection(Face, StoredDocuments):
         """
         return self._states.run(lambda state: state.searcher.document_frequencies(set(texts("languages", languages))))
 
-    def prove(
-        self,
-        path: str | Path,
-        query: QueryText | None = None,
-        options: SearchOptions | None = None,
-        *,
-        similar: str | None = None,
-        vector: Iterable[float] | None = None,
-        progress: Progress = silent,
-        **fields: Any,
-    ) -> "Ranking":
-        """Search as `search` does, or as `similar`, and write a proof of the result to a file, which `verify` verifies.
-
-        `similar`: instead of a `query`, the key of a stored document. The ranking must be `wmd` or `pwmd` alone, and
-        the search cover the whole collection; see the manual's page `proofs`. `progress` is called as documents are
-        excluded. The file is replaced atomically. Raises UsageError for other searches, UnknownKey, and IndexerError
-        if the file cannot be written.
-        """
-        from moverank.indexer.proofs.prover import prove
-
-        chosen = SearchOptions.of(options, fields)
-        request = explained_query(query, similar, vector, self.settings.encoder)
-        return self._states.run(lambda state: prove(state, request, chosen, Path(path), progress))
-
-    def digest(self, rank: str | None = None, gamma: float | None = None) -> str:
-        """Return the digest of all documents' keys, bags and vectors, by a ranking, that proofs of it have.
-
-        `rank`: "wmd" or "pwmd" with options, by default with the collection's gamma and weights. Reads all documents.
-        """
-        from moverank.indexer.proofs.prover import collection_digest
-
-        rank, gamma = distance_of(rank, gamma, self.settings.ranking)
-        options = SearchOptions(rank=rank, gamma=gamma)
-        return self._states.run(lambda state: collection_digest(state, options))
-
     def neighbours(self, k: int = 10, *, gamma: float | None = None, progress: Progress = silent) -> "Neighbours":
         """Find the exact `k` nearest neighbours of every document that has a bag, by one search for each.
 
@@ -667,7 +569,7 @@ class Collection(Face, StoredDocuments):
 
     def counted_documents(self, fields: Iterable[str] = ()) -> "list[CountedDocuments]":
         """Return all documents that have a word, counted, with the numbers in some fields; a list as shards have it."""
-        from moverank.indexer.contents.counted_documents import CountedDocuments
+        from moverank.indexer.state.counted_documents import CountedDocuments
 
         with self._store.reading() as reader:
             return [CountedDocuments.of(reader, fields)]
@@ -698,8 +600,8 @@ class Collection(Face, StoredDocuments):
 
     def info(self) -> dict[str, Any]:
         """Return sizes, revision and settings by name."""
-        from moverank.indexer.contents.summary import summary
         from moverank.indexer.indexing.coverage import coverage
+        from moverank.indexer.state.summary import summary
 
         with self._store.reading() as reader:
             settings, embedding = self._state(reader)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from moverank.indexer.collection import Collection
-    from moverank.indexer.contents.contents import Contents
     from moverank.indexer.search_options import Where
+    from moverank.indexer.state.contents import Contents
 
 Opened: TypeAlias = "Collection | Any"
 """An open collection, or one of another store, which has the same methods as far as it can."""
@@ -41,7 +41,7 @@ def open_listing(index: Path, where: "Where | None") -> "Iterator[Contents]":
     Raises CollectionError, and UsageError for an invalid filter.
     """
     if not where:
-        from moverank.indexer.contents.contents import Contents
+        from moverank.indexer.state.contents import Contents
         from moverank.indexer.store import direct_reader
 
         with direct_reader(index) as reader:
@@ -57,7 +57,7 @@ def open_listing(index: Path, where: "Where | None") -> "Iterator[Contents]":
 
 def index_info(index: Path) -> dict[str, Any]:
     """Return sizes, revision and settings of a collection by name; CollectionError if it cannot be opened."""
-    from moverank.indexer.contents.summary import stored_summary
+    from moverank.indexer.state.summary import stored_summary
     from moverank.indexer.store import direct_reader
 
     with direct_reader(index) as reader:

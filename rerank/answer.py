@@ -80,6 +80,8 @@ class Answer:
 
     KEYS: ClassVar[tuple[str, ...]] = ()
     """The fields and properties that are keys; empty: all fields."""
+    OBJECT: ClassVar[str] = ""
+    """Its name in the server's OpenAPI document; empty: that of the class."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object; a `Number` that is nan or infinite is None, as JSON has no such numbers."""

@@ -58,9 +58,10 @@ class PlugIns(Generic[_Kind]):
         found: type[_Kind] | None = own or self.named(name)
         if found is None:
             names = self.names()
+            choice = f"choose {', '.join(names)}, or " if names else ""
             raise self._error(
-                f"there is no {self._what} {name!r}{did_you_mean(name, names)}: choose {', '.join(names)}, or install "
-                "the package that provides it"
+                f"there is no {self._what} {name!r}{did_you_mean(name, names)}: {choice}install the package that "
+                "provides it"
             )
         return found
 

@@ -91,6 +91,8 @@ class TermScale(Answer):
     The manual's page `ranking` has the exceptions: `mu`, mutual proximity, and documents without a value.
     """
 
+    OBJECT = "Term"
+
     term: str
     """The specification as it was typed, without its weight."""
     name: str
@@ -192,6 +194,8 @@ class Hit(Answer):
 @dataclass(frozen=True, slots=True)
 class StageCounts(Answer):
     """The work of a search in numbers of documents."""
+
+    OBJECT = "Counts"
 
     candidates: int = 0
     """Documents that were compared."""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from fractions import Fraction as Fraction
     from .circles import area as area
     from .circles import PI as PI
+    from lazy_shapes.plugins.solids.cubes import volume as volume
+    from lazy_shapes.plugins.removed.knots import unknot as unknot
 
 __all__, __getattr__, __dir__ = lazy_names(globals())
 """
@@ -27,9 +29,11 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     folder.mkdir()
     (folder / "__init__.py").write_text(_INIT)
     (folder / "circles.py").write_text("PI = 3\n\n\ndef area(r):\n    return PI * r * r\n")
+    (folder / "plugins" / "solids").mkdir(parents=True)
+    (folder / "plugins" / "solids" / "cubes.py").write_text("def volume(a):\n    return a ** 3\n")
     monkeypatch.syspath_prepend(tmp_path)
-    for name in ("lazy_shapes", "lazy_shapes.circles"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
+    for name in [name for name in sys.modules if name.startswith("lazy_shapes")]:
+        monkeypatch.delitem(sys.modules, name)
     return import_module("lazy_shapes")
 
 
@@ -46,8 +50,15 @@ def test_a_name_of_another_package_is_that_packages(package: ModuleType) -> None
 def test_names_are_listed_before_they_are_imported(package: ModuleType) -> None:
     assert {"area", "PI", "Fraction", "__name__"} <= set(dir(package))
     assert dir(package) == sorted(set(dir(package)))
-    assert package.__all__ == ["Fraction", "area", "PI"]
+    assert package.__all__ == ["Fraction", "area", "PI", "volume"]
     assert "lazy_shapes.circles" not in sys.modules
+
+
+def test_a_plug_in_has_its_names_unless_its_folder_is_removed(package: ModuleType) -> None:
+    assert package.volume(2) == 8
+    assert "unknot" not in dir(package)
+    with pytest.raises(AttributeError, match="module 'lazy_shapes' has no attribute 'unknot'"):
+        _ = package.unknot
 
 
 def test_another_name_is_an_attribute_error_of_the_package(package: ModuleType) -> None:

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from moverank.indexer.operations.operation import Operation as Operation
     from moverank.indexer.operations.operation import Work as Work
     from moverank.indexer.option import Option as Option
-    from moverank.indexer.proofs.verify import ProofRejected as ProofRejected
-    from moverank.indexer.proofs.verify import Verified as Verified
-    from moverank.indexer.proofs.verify import verify as verify
+    from moverank.indexer.plugins.evidence.compare import compare as compare
+    from moverank.indexer.plugins.proofs.verify import ProofRejected as ProofRejected
+    from moverank.indexer.plugins.proofs.verify import Verified as Verified
+    from moverank.indexer.plugins.proofs.verify import verify as verify
     from moverank.indexer.queries import QueryText as QueryText
     from moverank.indexer.queries import StoredKey as StoredKey
     from moverank.indexer.reranking.reranker import Reranker as Reranker
-    from moverank.indexer.reranking.reranker import compare as compare
     from moverank.indexer.search.document_frequencies import DocumentFrequencies as DocumentFrequencies
     from moverank.indexer.search_options import SearchOptions as SearchOptions
     from moverank.indexer.settings import Settings as Settings
@@ -46,16 +46,10 @@ if TYPE_CHECKING:
     from moverank.rerank.bags.bag import Bag as Bag
     from moverank.rerank.bags.bag import Bags as Bags
     from moverank.rerank.distance.cell_limit import limit_cells as limit_cells
-    from moverank.rerank.distance.evidence import Carried as Carried
-    from moverank.rerank.distance.evidence import Evidence as Evidence
-    from moverank.rerank.distance.evidence import SentenceEvidence as SentenceEvidence
-    from moverank.rerank.distance.evidence import Uncovered as Uncovered
     from moverank.rerank.distance.explain import Explanation as Explanation
     from moverank.rerank.distance.explain import WhyNot as WhyNot
     from moverank.rerank.distance.rank_vectors import VectorWeights as VectorWeights
     from moverank.rerank.distance.rank_vectors import rank_vectors as rank_vectors
-    from moverank.rerank.distance.text_changes import TextChange as TextChange
-    from moverank.rerank.distance.text_changes import TextChanges as TextChanges
     from moverank.rerank.errors import BagError as BagError
     from moverank.rerank.errors import EmbeddingError as EmbeddingError
     from moverank.rerank.errors import EncoderError as EncoderError
@@ -66,6 +60,12 @@ if TYPE_CHECKING:
     from moverank.rerank.errors import ScorerError as ScorerError
     from moverank.rerank.errors import TooLarge as TooLarge
     from moverank.rerank.errors import TransportError as TransportError
+    from moverank.rerank.plugins.evidence.evidence import Carried as Carried
+    from moverank.rerank.plugins.evidence.evidence import Evidence as Evidence
+    from moverank.rerank.plugins.evidence.evidence import SentenceEvidence as SentenceEvidence
+    from moverank.rerank.plugins.evidence.evidence import Uncovered as Uncovered
+    from moverank.rerank.plugins.evidence.text_changes import TextChange as TextChange
+    from moverank.rerank.plugins.evidence.text_changes import TextChanges as TextChanges
     from moverank.rerank.ranking import DISTANCES as DISTANCES
     from moverank.rerank.ranking import Distance as Distance
     from moverank.rerank.ranking import Flow as Flow

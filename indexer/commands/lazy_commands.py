@@ -16,14 +16,11 @@ MODULES = {
     "indexing": ("index", "threads"),
     "searching": ("search", "similar", "explain"),
     "reranking": ("rerank",),
-    "comparing": ("compare",),
     "pairing": ("pairs", "dedupe"),
     "listing": ("list", "show", "export"),
     "upkeep": ("remove", "refit", "info", "check", "backup", "copy", "upgrade"),
     "demonstration": ("demo",),
     "help": ("help",),
-    "watching": ("watch",),
-    "proving": ("verify",),
 }
 """The names of the commands of the core in each module."""
 

@@ -361,14 +361,9 @@ def _check_proven(proof: Path | None, *, several: bool, server: str | None) -> N
 
 
 def _proving(collection: "Operated", proof: Path) -> "Callable[..., Ranking]":
-    """Return the search of a collection that writes a `proof`; UsageError for a collection in shards."""
-    from moverank.indexer.collection import Collection
-    from moverank.indexer.errors import UsageError
+    """Return the search of a collection that writes a `proof`."""
     from moverank.indexer.formatters.progress import Bars
     from moverank.indexer.formatters.terminal import note
-
-    if not isinstance(collection, Collection):
-        raise UsageError("--proof is of a collection in one place: a collection in shards has none")
 
     def search(*arguments: Any, **named: Any) -> "Ranking":
         with interruptible("there is no proof"), Bars() as bars:

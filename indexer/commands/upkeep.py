@@ -196,16 +196,17 @@ def check(
     from moverank.indexer.formatters.terminal import print_check
     from moverank.indexer.maintenance.check import check_collection
     from moverank.indexer.maintenance.repair import repair as repair_collection
-    from moverank.indexer.proofs.checked_searches import check_searches
+    from moverank.indexer.operations.operation_registry import operation_named
 
+    check_searches = operation_named("check-searches")(searches=searches) if searches else None
     with interruptible("what was repaired is kept" if repair else NOTHING_CHANGED), Bars() as bars:
         report = repair_collection(index, wait=wait, progress=bars) if repair else check_collection(index)
         problems = report.sentences()
-        if searches and problems:
+        if check_searches and problems:
             problems = (*problems, "no search was proven: searches are proven once nothing else is wrong")
-        elif searches:
+        elif check_searches:
             with Collection.open(index) as collection:
-                problems = check_searches(collection, searches, bars)
+                problems = collection.run(check_searches, progress=bars).problems
     print_check(problems, as_json=as_json)
     if problems:
         sys.exit(FAILED)

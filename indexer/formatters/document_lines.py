@@ -9,7 +9,7 @@ from moverank.indexer.scope import UNKNOWN_SOURCE
 from moverank.rerank.ranking import Ranking
 
 if TYPE_CHECKING:
-    from moverank.indexer.contents.contents import Description
+    from moverank.indexer.state.contents import Description
     from moverank.indexer.store import Entry
     from moverank.rerank.distance.explain import Explanation
 

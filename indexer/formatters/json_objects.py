@@ -1,11 +1,9 @@
 """Results as JSON objects; their keys are part of the public interface."""
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # they load numpy and SQLAlchemy, which are not needed to print
-    from moverank.indexer.proofs.verify import Verified
+if TYPE_CHECKING:  # it loads SQLAlchemy, which is not needed to print
     from moverank.indexer.store import StoredSource
 
 
@@ -22,10 +20,3 @@ def sources_object(sources: Iterable["StoredSource"]) -> dict[str, Any]:
             for stored in sources
         ]
     }
-
-
-def verified_object(verified: "Verified") -> dict[str, Any]:
-    """Return the proven facts of a proof; hits and the words of the query are objects, too."""
-    hits = [{"key": key, "distance": distance} for key, distance in verified.hits]
-    query = [{"word": word, "weight": weight} for word, weight in verified.query]
-    return {"verified": True, **asdict(verified), "hits": hits, "query": query}

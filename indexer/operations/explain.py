@@ -13,10 +13,9 @@ from moverank.rerank.distance.explain import Explanation, WhyNot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Compared:
-    """A query, or a stored document in its place, and the document that it is compared with."""
+class QueryOrKey:
+    """A query, or a stored document in its place."""
 
-    key: Annotated[str, Option("The key of the document that is compared.")]
     query: Annotated[QueryText | None, Option("A text or a record.", noun="the query")] = None
     similar: Annotated[str | None, Option("The key of a stored document, instead of `query`.")] = None
     vector: Annotated[Iterable[float] | None, Option("The vector of the query, where the first stage is `given`.")] = (
@@ -31,6 +30,13 @@ class _Compared:
     def compared(self, state: OperatedState) -> QueryText | StoredKey:
         """Return the query or the key; UsageError for both or none."""
         return explained_query(self.query, self.similar, self.vector, state.settings.encoder)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Compared(QueryOrKey):
+    """A query, or a stored document in its place, and the document that it is compared with."""
+
+    key: Annotated[str, Option("The key of the document that is compared.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +59,8 @@ class Explain(_Compared, Operation[Explanation]):
 @dataclass(frozen=True, slots=True)
 class Excluded(Answer):
     """Why a document is not among the hits."""
+
+    OBJECT = "WhyNot"
 
     why_not: WhyNot
     """The stage, and the bounds."""

@@ -4,13 +4,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from moverank.indexer.operations.operation import Found, Operation
-from moverank.indexer.search_options import Progress, SearchOptions, silent
+from moverank.indexer.search_options import Progress, SearchOptions, Where, silent
 
 if TYPE_CHECKING:  # a client imports none of them
+    from pathlib import Path
+
+    from moverank.indexer.documents import Event, Watch
     from moverank.indexer.queries import QueryText, Scores, SomeTexts, StoredKey
-    from moverank.rerank.distance.evidence import Evidence
     from moverank.rerank.distance.explain import Explanation, WhyNot
-    from moverank.rerank.distance.text_changes import TextChanges
+    from moverank.rerank.plugins.evidence.evidence import Evidence
+    from moverank.rerank.plugins.evidence.text_changes import TextChanges
     from moverank.rerank.ranking import Ranking
 
 
@@ -167,12 +170,93 @@ class Operated:
         Each source, a text or a `Document`, has its index as the key. Raises UnknownKey for a key without a document,
         UsageError for one that two have.
         """
-        from moverank.indexer.operations.compare import Compare
-
-        return self.run(Compare(claim=claim, sources=sources, keys=keys, tau=tau))
+        found: Evidence = self._run_named("compare", claim=claim, sources=sources, keys=keys, tau=tau)
+        return found
 
     def changes(self, old: "QueryText", new: "QueryText", tau: float | None = None) -> "TextChanges":
         """Return the changes between two versions, texts or a `Document` each; see `Reranker.changes`."""
-        from moverank.indexer.operations.compare import CompareVersions
+        found: TextChanges = self._run_named("changes", old=old, new=new, tau=tau)
+        return found
 
-        return self.run(CompareVersions(old=old, new=new, tau=tau))
+    def prove(
+        self,
+        path: "str | Path",
+        query: "QueryText | None" = None,
+        options: SearchOptions | None = None,
+        *,
+        similar: str | None = None,
+        vector: Iterable[float] | None = None,
+        progress: Progress = silent,
+        **fields: Any,
+    ) -> "Ranking":
+        """Search as `search` does, or as `similar`, and write a proof of the result to a file, which `verify` verifies.
+
+        `similar`: instead of a `query`, the key of a stored document. The ranking must be `wmd` or `pwmd` alone, and
+        the search cover the whole collection; see the manual's page `proofs`. `progress` is called as documents are
+        excluded. The file is replaced atomically. Raises UsageError for other searches, UnknownKey, and IndexerError
+        if the file cannot be written.
+        """
+        chosen: dict[str, Any] = {"path": path, "query": query, "similar": similar, "vector": vector}
+        chosen["options"] = SearchOptions.of(options, fields)
+        ranking: Ranking = self._run_named("prove", progress, **chosen)
+        return ranking
+
+    def digest(self, rank: str | None = None, gamma: float | None = None) -> str:
+        """Return the digest of all documents' keys, bags and vectors, by a ranking, that proofs of it have.
+
+        `rank`: "wmd" or "pwmd" with options, by default with the collection's gamma and weights. Reads all documents.
+        """
+        found: str = self._run_named("digest", rank=rank, gamma=gamma).digest
+        return found
+
+    def watch(
+        self,
+        name: str,
+        query: "QueryText",
+        within: float | str,
+        *,
+        rank: str | None = None,
+        gamma: float | None = None,
+        where: Where | None = None,
+    ) -> "Watch":
+        """Add a watch: each document that is added or changed later, within a distance of a query, yields an event.
+
+        Events are the hits of an exact search in the state of their transaction, up to rounding at the limit. A watch
+        of the same `name` is replaced. `query`: a text or a `Document`, as in `search`. `within`: the largest distance,
+        or a share of the documents that are there, such as "1%", which becomes the distance of the last of so many
+        nearest ones. `rank`: a distance with options, by default WMD with the collection's gamma and weights. `where`:
+        only documents that pass this filter. A collection has at most 10,000 watches, whose names, queries and filters
+        have at most 20,000,000 characters together, as JSON. Raises UsageError for other rankings and other invalid
+        arguments, and while the collection's language is still to be found, NoKnownWords, and LockedError while another
+        process writes.
+        """
+        options = {"name": name, "query": query, "within": within, "rank": rank, "gamma": gamma, "where": where}
+        made: Watch = self._run_named("watch", **options)
+        return made
+
+    def unwatch(self, name: str) -> None:
+        """Remove a watch; its events stay. Raises UnknownKey, and LockedError while another process writes."""
+        self._run_named("unwatch", name=name)
+
+    def watches(self) -> "list[Watch]":
+        """Return all watches, by name."""
+        return [*self._run_named("watches").watches]
+
+    def events(self, after: int = 0, limit: int = 1000) -> "list[Event]":
+        """Return the first events of watches with a number above `after`, at most `limit`, in their order."""
+        return [*self._run_named("events", after=after, limit=limit).events]
+
+    def forget_events(self, before: int) -> int:
+        """Delete the events with a number below `before`, and return how many there were; numbers are not reused.
+
+        Raises LockedError while another process writes.
+        """
+        count: int = self._run_named("forget-events", before=before).forgotten
+        return count
+
+    def _run_named(self, name: str, progress: Progress = silent, /, **options: Any) -> Any:
+        """Return the answer to an operation of a plug-in; PlugInError if there is none of that name."""
+        from moverank.indexer.operations.operation_registry import other_operation
+
+        kind: Any = other_operation(name)
+        return self.run(kind(**options), progress=progress)

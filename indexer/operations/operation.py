@@ -13,11 +13,11 @@ from moverank.indexer.search_options import KeepOrder, PairSearch, Progress, Sea
 from moverank.rerank.answer import Answer
 
 if TYPE_CHECKING:  # a client imports none of them
-    from moverank.indexer.contents.contents import Description
     from moverank.indexer.queries import QueryText, StoredKey
     from moverank.indexer.search.deduplication import Deduplication
     from moverank.indexer.search.pairs import Pairs
     from moverank.indexer.settings import Settings
+    from moverank.indexer.state.contents import Description
     from moverank.indexer.store import Entry
     from moverank.rerank.distance.explain import Explanation, WhyNot
     from moverank.rerank.ranking import Ranking
@@ -144,6 +144,8 @@ class Operation(Generic[Found]):
     """The type of its answer."""
     SERVED: ClassVar[bool] = True
     """Whether servers answer it; not if it writes files, or works on all documents for hours."""
+    OF_STATE: ClassVar[bool] = True
+    """Whether `run` gets a state; else it gets the open collection, which it may change, and no server answers it."""
 
     def run(self, state: OperatedState, work: Work = UNLIMITED) -> Found:
         """Return the answer for a state of a collection."""

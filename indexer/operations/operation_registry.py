@@ -10,28 +10,33 @@ from moverank.rerank.answer import Answer
 from moverank.rerank.plug_ins import PlugIns
 
 PLUG_INS = PlugIns[Operation[Any]](
-    "operation", {}, ("run",), PlugInError, ("NAME", "ANSWER"), named="NAME", contract="the manual's page `plugins`"
+    "operation",
+    {"changes": None, "compare": None},
+    ("run",),
+    PlugInError,
+    ("NAME", "ANSWER"),
+    named="NAME",
+    contract="the manual's page `plugins`",
 )
 
 
 def own_operations() -> tuple[type[Operation[Any]], ...]:
     """Return the operations of the core, but for `Search`, which servers have in forms of its own."""
-    from moverank.indexer.operations.compare import Compare, CompareVersions
     from moverank.indexer.operations.explain import Explain, ExplainExclusion
     from moverank.indexer.operations.search import Rerank, Similar
 
-    return (Compare, CompareVersions, Similar, Rerank, Explain, ExplainExclusion)
+    return (Similar, Rerank, Explain, ExplainExclusion)
 
 
-def operation_named(name: str) -> type[Operation[Any]]:
-    """Return the operation of that name, of this package or another one; PlugInError if there is none."""
+def operation_named(name: str) -> Any:
+    """Return the class of that name, an operation of this package or another; PlugInError if there is none."""
     return next((kind for kind in own_operations() if name == kind.NAME), None) or other_operation(name)
 
 
 def served_operations() -> Iterator[type[Operation[Any]]]:
     """Yield the operations that servers answer; PlugInError for an unusable one of another package."""
     for kind in (*own_operations(), *map(other_operation, PLUG_INS.names())):
-        if kind.SERVED:
+        if kind.SERVED and kind.OF_STATE:
             yield kind
 
 

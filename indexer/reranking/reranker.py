@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.arguments import items, optional_number, place, shown, whole_number
+from moverank.indexer.arguments import items, place, shown, whole_number
 from moverank.indexer.documents import TITLE_WEIGHT, Document
 from moverank.indexer.errors import UsageError
+from moverank.indexer.operations.operation_registry import operation_named
 from moverank.indexer.queries import Scores
-from moverank.indexer.ranked_texts import compared_passages, source_passages, whole_texts
+from moverank.indexer.ranked_texts import whole_texts
 from moverank.indexer.ranking_spec import PRIOR, VECTOR, RankingSpec, Weights, resolve
 from moverank.indexer.reranking.pool import SearchPool
 from moverank.indexer.reranking.texts import (
@@ -47,8 +48,6 @@ from moverank.indexer.word_factors import (
     check_own_weights,
     factors_of_vectors,
 )
-from moverank.rerank.distance.evidence import Evidence, evidence_of
-from moverank.rerank.distance.text_changes import TextChanges, changes_of
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import AUTO_RANK, Ranking
 from moverank.rerank.runtime.parallel import map_ahead
@@ -60,6 +59,9 @@ from moverank.rerank.words.tokenizer import AUTO_WORDS, StopWords
 
 if TYPE_CHECKING:
     from moverank.indexer.collection import Collection
+    from moverank.indexer.plugins.evidence.compare import Compare, CompareVersions
+    from moverank.rerank.plugins.evidence.evidence import Evidence
+    from moverank.rerank.plugins.evidence.text_changes import TextChanges
 
 _FEW = 1000
 """For at most this many candidates one core is used: float32 bounds then have the same bits in every batch."""
@@ -224,7 +226,7 @@ class Reranker:
                     return [self._answer(words, tasks[0], options)]
             return [found for _, found in map_ahead(lambda task: self._answer(words, task, options), tasks)]
 
-    def evidence(self, claim: Text, sources: Text | Candidates, tau: float | None = None) -> Evidence:
+    def evidence(self, claim: Text, sources: Text | Candidates, tau: float | None = None) -> "Evidence":
         """Return what the sources cover of a claim, sentence by sentence: see the manual's page `evidence`.
 
         The claim and each source are texts, records or a `Document`, as in `rank`; a single source is a text or a
@@ -233,18 +235,17 @@ class Reranker:
         """
         some = [sources] if isinstance(sources, str | Document) else sources
         documents = candidate_documents(some if isinstance(some, Mapping) else list(items("sources", some)))
-        own = compared_passages(document_of_text(claim, "the claim"))
-        given = source_passages(documents)
-        return evidence_of(own, given, self._tokenizer, self._embedding, optional_number("tau", tau))
+        own, compare = document_of_text(claim, "the claim"), cast("type[Compare]", operation_named("compare"))
+        return compare.between(own, documents, self._tokenizer, self._embedding, tau)
 
-    def changes(self, old: Text, new: Text, tau: float | None = None) -> TextChanges:
+    def changes(self, old: Text, new: Text, tau: float | None = None) -> "TextChanges":
         """Return the changes between two versions of a text: its kept, moved, changed, new and dropped units.
 
         The versions are texts, records or a `Document`. `tau` and errors are as in `evidence`.
         """
-        before = compared_passages(document_of_text(old, "the old version"))
-        after = compared_passages(document_of_text(new, "the new version"))
-        return changes_of(before, after, self._tokenizer, self._embedding, optional_number("tau", tau))
+        versions = document_of_text(old, "the old version"), document_of_text(new, "the new version")
+        compare = cast("type[CompareVersions]", operation_named("changes"))
+        return compare.between(*versions, self._tokenizer, self._embedding, tau)
 
     def _task(
         self,
@@ -324,23 +325,6 @@ class Reranker:
         return replace(ranking, hits=(*located, *ranking.hits[len(first) :]))
 
 
-def compare(
-    claim: Text, sources: Text | Candidates, vectors: "str | Path | Embedding", tau: float | None = None, **options: Any
-) -> Evidence:
-    """Return what the sources cover of a claim: `Reranker.evidence` with the word vectors of a file or a collection.
-
-    `vectors` are as in `Reranker.load`, or an `Embedding`; `options` are the reranker's. To compare several claims,
-    make a `Reranker` once.
-    """
-    made = Reranker(vectors, **options) if isinstance(vectors, Embedding) else load_comparer(vectors, **options)
-    return made.evidence(claim, sources, tau)
-
-
-def load_comparer(source: str | Path, **options: Any) -> Reranker:
-    """Return `Reranker.load` for comparisons alone: without the document frequencies of a collection."""
-    return _load(Reranker, source, options, counted=False)
-
-
 def _with_words(pool: Texts) -> Texts:
     """Return the texts of `pool` that have a word; ids are their rows plus 1."""
     rows = np.flatnonzero(np.diff(pool.counts.starts))
@@ -371,11 +355,8 @@ def _prior(candidates: Sequence[Text | float | None], field: str, ids: NDArray[n
     return numbers
 
 
-def _load(make: type[Reranker], source: str | Path, options: Mapping[str, Any], *, counted: bool = True) -> Reranker:
-    """Return `make(embedding, **options)` with the word vectors of a file or collection; see `Reranker.load`.
-
-    `counted`: with the document frequencies of a collection.
-    """
+def _load(make: type[Reranker], source: str | Path, options: Mapping[str, Any]) -> Reranker:
+    """Return `make(embedding, **options)` with the word vectors of a file or collection; see `Reranker.load`."""
     from moverank.indexer.collection import Collection  # here: a reranker of given vectors needs neither
     from moverank.indexer.vectors.downloading import is_download
     from moverank.indexer.vectors.importing import import_vectors
@@ -384,7 +365,7 @@ def _load(make: type[Reranker], source: str | Path, options: Mapping[str, Any], 
     options = {name: value for name, value in options.items() if value is not None}
     if not is_download(path) and Collection.exists(path):
         with Collection.open(path) as collection:
-            return _of_collection(make, collection, options, counted=counted)
+            return _of_collection(make, collection, options)
     given = dict(options)
     normalize, trust = given.pop("normalize", None), bool(given.pop("trust_pickle", False))
     unit, language = None if normalize is None else bool(normalize), language_of(given.get("language", DEFAULT)).code
@@ -395,9 +376,7 @@ def _load(make: type[Reranker], source: str | Path, options: Mapping[str, Any], 
     return make(embedding, **given)
 
 
-def _of_collection(
-    make: type[Reranker], collection: "Collection", options: Mapping[str, Any], *, counted: bool
-) -> Reranker:
+def _of_collection(make: type[Reranker], collection: "Collection", options: Mapping[str, Any]) -> Reranker:
     stored = stored_options(collection.settings)
     if (language := options.get("language")) is not None and language_of(language).code != stored["language"]:
         raise UsageError(
@@ -405,7 +384,7 @@ def _of_collection(
             "of word vectors"
         )
     ranking = resolve(options.get("rank"), None, collection.settings.ranking)
-    if counted and "frequencies" not in options:
+    if "frequencies" not in options:
         stored["frequencies"] = collection.document_frequencies(ranking.rules)
     return make(collection.embedding, **{**stored, **options})
 

@@ -8,7 +8,6 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from moverank.indexer.contents.counted_documents import CountedDocuments
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.reranking.pool import SearchPool
 from moverank.indexer.reranking.texts import Texts
@@ -19,6 +18,7 @@ from moverank.indexer.search.sum_terms import without_numbers
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.snapshot.segment import Portion, concatenated, packed_rows
+from moverank.indexer.state.counted_documents import CountedDocuments
 from moverank.indexer.word_factors import CorpusVocabulary
 
 

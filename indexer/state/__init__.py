@@ -1,1 +1,1 @@
-"""One state of a collection: it is opened, followed and repaired here, for the library, the server and shards."""
+"""One state of a collection and its documents: opened, followed and repaired for the library, the server and shards."""

@@ -4,8 +4,8 @@ In a shared database, a transaction lasts as long as work on the state: an idle 
 old rows, and servers end such sessions. Later work begins another one, if the state is still the committed one.
 """
 
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.indexing.collection_vectors import current_vectors
+from moverank.indexer.search_options import Where
 from moverank.indexer.settings import Settings
+from moverank.indexer.state.contents import Contents
 from moverank.indexer.store import Store
 
 if TYPE_CHECKING:  # imported by the first search: a collection that is only changed or listed searches nothing
@@ -76,6 +78,11 @@ class OpenState:
     def documents(self) -> int:
         """Return the number of documents."""
         return self.reader.document_count()
+
+    @contextmanager
+    def contents(self, where: Where | None = None) -> Iterator[Contents]:
+        """Open the documents that pass a filter."""
+        yield Contents(self.reader, where)
 
     @property
     def view(self) -> "View":

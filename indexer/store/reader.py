@@ -518,6 +518,10 @@ class Reader:
         """Return the number of watches of other names than one; no name is empty."""
         return self.rows.number("SELECT count(*) FROM watches WHERE name != :name", name=without)
 
+    def followed(self) -> tuple[str, ...]:
+        """Return the names of the tables with rows for which changes of documents are followed."""
+        return ("watches",) if self.watch_count() else ()
+
     def watch_size(self) -> int:
         """Return the characters of the names, queries and filters of all watches, as JSON."""
         query, conditions = self.rows.json("query"), self.rows.json("conditions")

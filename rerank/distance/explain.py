@@ -86,6 +86,8 @@ Stage = Literal["first stage", "rwmd", "dual", "sinkhorn", "solved", "hit"]
 class WhyNot(Answer):
     """The stage at which a search excludes a document."""
 
+    OBJECT = "Exclusion"
+
     k: int
     """The number of hits."""
     kth: Number

@@ -7,8 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank import kernels
-from moverank.rerank.errors import TooLarge
-from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.runtime.thread_pool import parallel_for, single_threaded, single_threaded_blas
 from moverank.rerank.words.embedding import Embedding
 
@@ -227,29 +225,3 @@ def _means(embedding: Embedding) -> tuple[float, NDArray[np.float64]]:
             _MEANS.clear()
         _MEANS[embedding.fingerprint] = means
     return means
-
-
-def near_arcs(
-    sources: NDArray[np.float32], targets: NDArray[np.float32], most: float, most_arcs: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return rows (a,), columns (a,) and exact costs (a,) of the arcs that cost at most `most`, in order of the rows.
-
-    `sources` (n, d) and `targets` (m, d) are word vectors. The costs of the others are never computed exactly. Raises
-    TooLarge for more than `most_arcs`.
-    """
-    found = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
-    ceiling = np.float32(min(most, float(np.finfo(np.float32).max)))
-    size = max(1, min(portion(targets), _BLOCK_BYTES // (4 * max(1, len(targets)))))
-    for start in range(0, len(sources) if len(targets) else 0, size):
-        check_time()
-        some = sources[start : start + size]
-        possible = cost_floor(some, targets) <= ceiling
-        most_arcs -= int(np.count_nonzero(possible))
-        if most_arcs < 0:
-            raise TooLarge("too many pairs of words are near enough: choose a smaller limit of costs, or shorter texts")
-        rows, columns = np.nonzero(possible)
-        cost = kernels.exact_arcs(some, targets, rows, columns)
-        near = cost <= most
-        found.append((rows[near] + start, columns[near], cost[near]))
-    rows, columns, cost = (np.concatenate(values) for values in zip(*found, strict=True))
-    return rows, columns, cost

@@ -189,15 +189,6 @@ def months_of_all() -> dict[str, int]:
     return {name: number for language in ("en", "de", "es", "fr") for name, number in months_of(language).items()}
 
 
-def less_exact(value: str) -> tuple[str, ...]:
-    """Return the dates that a date implies: `2020-03-12` implies `2020`, `2020-03`, `--03` and `--03-12`."""
-    if value.startswith("--"):
-        return ()
-    year, *others = value.split("-")
-    month = (f"{year}-{others[0]}", f"--{others[0]}-{others[1]}") if len(others) == 2 else ()
-    return (year, f"--{others[0]}", *month) if others else ()
-
-
 def _found(text: str, found: re.Match[str], language: str) -> _Number | None:
     """Return what the pattern found."""
     if found["ordinal"]:

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from moverank import Collection
-from moverank.indexer.proofs.verify import read_proof
+from moverank.indexer.plugins.proofs.verify import read_proof
 from tests.benchmarks.common import argument_parser, run_process, show_table
 from tests.benchmarks.data_sets import Text, draw_queries, indexed, read_split
 
@@ -46,7 +46,7 @@ def measure(collection: Collection, query: str, path: Path) -> tuple[float, ...]
     began, cpu = time.perf_counter(), time.process_time()
     ranking = collection.prove(path, query, k=_K, rank="wmd", exact=True)
     proved = time.perf_counter() - began, time.process_time() - cpu
-    script = Path(__file__).parents[2] / "indexer" / "proofs" / "verify.py"
+    script = Path(__file__).parents[2] / "indexer" / "plugins" / "proofs" / "verify.py"
     verified = run_process([sys.executable, "-I", script, path])
     proof = read_proof(path.read_bytes())
     shared = 100 * float(((proof.potential_of == 0) | (proof.potential_of == _K + 1)).mean())

@@ -7,7 +7,7 @@ answers by these types.
 import ast
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import pairwise
 from types import NoneType
@@ -23,15 +23,9 @@ from typing import (
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from moverank.indexer.contents.contents import Description
-from moverank.indexer.documents import Event, Watch
-from moverank.indexer.operations.explain import Excluded
 from moverank.indexer.store import Entry
 from moverank.rerank.answer import Answer, Number, bare, declared, is_object, members
-from moverank.rerank.distance.evidence import Evidence, SentenceEvidence
-from moverank.rerank.distance.explain import Explanation, WhyNot
-from moverank.rerank.distance.text_changes import TextChanges
-from moverank.rerank.ranking import Hit, Ranking, StageCounts, TermScale
+from moverank.rerank.ranking import Hit, Ranking
 
 _described = with_config(ConfigDict(use_attribute_docstrings=True))
 
@@ -39,40 +33,34 @@ JsonObject = dict[str, Any]
 AnswerDeclaration = dict[int | str, JsonObject]
 
 
-def sends(kind: Any) -> AnswerDeclaration:
-    """Return the declaration of an endpoint that answers with `kind`, for the parameter `responses`."""
-    return {200: {"model": object_of(kind) if isinstance(kind, type) and issubclass(kind, Answer) else kind}}
+def sends(kind: Any, *, revised: bool = False) -> AnswerDeclaration:
+    """Return the declaration of an endpoint that answers with `kind`, for the parameter `responses`.
+
+    `revised`: the answer, that of an operation, has the revision beside its own keys.
+    """
+    is_answer = isinstance(kind, type) and issubclass(kind, Answer)
+    return {200: {"model": object_of(kind, revised=revised) if is_answer else kind}}
 
 
 _REVISION = {"revision": Annotated[int, Field(description="The revision of the collection that was used.")]}
 _ADDED: Mapping[type[Answer], Mapping[str, Any]] = {
     Hit: {"rank": Annotated[int, Field(description="The place in the list, from 1.")]},
     Ranking: {name: NotRequired[kind] for name, kind in _REVISION.items()},  # several have it in common
-    Explanation: _REVISION,
-    Excluded: _REVISION,
-    Evidence: _REVISION,
-    TextChanges: _REVISION,
 }
 """What an object has beside the keys of its answer."""
 
-_NAMES = {
-    TermScale: "Term",
-    StageCounts: "Counts",
-    SentenceEvidence: "Sentence",
-    Description: "Document",
-    WhyNot: "Exclusion",
-    Excluded: "WhyNot",
-}
 
-
-def _object_of(kind: Any) -> Any:
-    made: Any = TypedDict(f"{_NAMES.get(kind, kind.__name__)}Object", _keys(kind) | _ADDED.get(kind, {}))  # type: ignore[misc]
+@cache
+def _object_of(kind: Any, revised: bool) -> Any:
+    added = _REVISION if revised else _ADDED.get(kind, {})
+    made: Any = TypedDict(f"{kind.OBJECT or kind.__name__}Object", _keys(kind) | added)  # type: ignore[misc]
     made.__doc__ = inspect.getdoc(kind)
     return made
 
 
-object_of: Callable[[Any], Any] = cache(_object_of)
-"""Returns the type of the JSON object of an answer, a class, with the keys that the server adds."""
+def object_of(kind: Any, *, revised: bool = False) -> Any:
+    """Return the type of the JSON object of an answer, a class, with the keys that the server adds."""
+    return _object_of(kind, revised and kind not in _ADDED)
 
 
 def _keys(kind: Any) -> dict[str, Any]:
@@ -200,28 +188,6 @@ class DocumentsObject(TypedDict):
     """The number of all documents."""
     revision: int
     """The revision that was read."""
-
-
-@_described
-class WatchesObject(TypedDict):
-    """The watches of a collection."""
-
-    watches: list[object_of(Watch)]  # type: ignore[valid-type]
-    """Some of them, by name."""
-    total: int
-    """The number of all watches."""
-    revision: int
-    """The number of the last committed change."""
-
-
-@_described
-class EventsObject(TypedDict):
-    """Some events of the watches of a collection."""
-
-    events: list[object_of(Event)]  # type: ignore[valid-type]
-    """The events in their order."""
-    revision: int
-    """The number of the last committed change."""
 
 
 @_described

@@ -11,7 +11,8 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.plugins.serving import documents_api, rerank_api, search_api, status_api, watches_api
+from moverank.indexer.operations.operation_registry import PLUG_INS
+from moverank.indexer.plugins.serving import documents_api, rerank_api, search_api, status_api
 from moverank.indexer.plugins.serving.ending import Ending
 from moverank.indexer.plugins.serving.guard import Access, Guard
 from moverank.indexer.plugins.serving.openapi_document import DescribedApp
@@ -49,7 +50,11 @@ def application(state: ServerState, access: Access, root_path: str = "") -> ASGI
         strict_content_type=False,  # a body without a type counts as JSON: the guard refuses requests of foreign pages
     )
     app.state.moverank = state
-    apis = (rerank_api, search_api, documents_api, watches_api, status_api)
+    apis = [rerank_api, search_api, documents_api, status_api]
+    if PLUG_INS.has("watches"):
+        from moverank.indexer.plugins.serving import watches_api
+
+        apis.insert(-1, watches_api)
     for router in (*(api.router for api in apis), operations_router(), pages_router()):
         app.include_router(router)
     add_handlers(app)

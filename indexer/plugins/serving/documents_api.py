@@ -12,7 +12,6 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Depends, Query, Request
 from pydantic import Field
 
-from moverank.indexer.contents.contents import Description
 from moverank.indexer.documents import Changes
 from moverank.indexer.plugins.serving.answers import DocumentsObject, JsonObject, sends
 from moverank.indexer.plugins.serving.limits import Limits
@@ -30,6 +29,7 @@ from moverank.indexer.plugins.serving.writer_process import (
 )
 from moverank.indexer.reading.record_lines import document_of_record
 from moverank.indexer.reading.records import BadRecord, with_key
+from moverank.indexer.state.contents import Description
 
 router = APIRouter(prefix="/collections", tags=["documents"], dependencies=[Depends(known_parameters)])
 

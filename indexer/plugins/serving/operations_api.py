@@ -49,7 +49,7 @@ def _add(router: APIRouter, kind: type[Operation[Any]]) -> None:
         return await answered(state, served, request, work, budget)
 
     endpoint.__annotations__["body"] = body_type
-    about: dict[str, Any] = {"responses": sends(kind.ANSWER), "description": kind.__doc__}
+    about: dict[str, Any] = {"responses": sends(kind.ANSWER, revised=True), "description": kind.__doc__}
     router.post(f"/{{name}}/{kind.NAME}", name=kind.NAME.replace("-", "_"), **about)(endpoint)
 
 

@@ -55,6 +55,7 @@ _JSON_TYPES: dict[str, Any] = {
 """The types in JSON of options that are not of such a type in Python."""
 
 _TEXT_TYPES: dict[Any, Any] = {
+    float | str: float,  # no share
     QueryText: TextOrRecord,
     QueryText | None: TextOrRecord | None,
     SomeTexts: Listed[TextOrRecord],
@@ -137,21 +138,6 @@ class SearchUrl(SearchParameters):
     """The text to search for."""
     where: Listed[str] | None = None
     """A condition such as `year>=2019`; repeatable, all must hold."""
-
-
-class WatchBody(Body):
-    """A watch: documents that are added or changed later, within a distance of a query, yield events."""
-
-    query: TextOrRecord
-    """A text, or a record with a title and a text, or a thread."""
-    within: Finite = Field(ge=0)
-    """The largest distance of an event."""
-    rank: str | None = None
-    """The distance, such as `wmd` or `pwmd:gamma=0.5`; null: WMD with the collection's gamma and weights."""
-    gamma: Finite | None = Field(default=None, ge=0)
-    """How much less the later posts of a thread count; null: as in the collection."""
-    where: FilterBody | None = None
-    """The filter: a list of conditions such as `year>=2019`, all of which must hold, or values by field."""
 
 
 def as_query(text: TextOrRecord | Document, limits: Limits, name: str = "the query") -> Document:

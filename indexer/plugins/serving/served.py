@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from moverank.indexer.documents import Changes
 from moverank.indexer.errors import IndexerError
-from moverank.indexer.operations.operation import OperatedState
+from moverank.indexer.operations.operation import Found, OperatedState, Operation
 from moverank.indexer.plugins.serving.limits import Limits
 from moverank.indexer.plugins.serving.problems import HttpProblem
 from moverank.indexer.plugins.serving.writer_process import Change
@@ -22,7 +22,6 @@ from moverank.rerank.errors import RerankError
 
 if TYPE_CHECKING:
     from moverank.indexer.reranking.reranker import Reranker
-    from moverank.indexer.store import Reader
     from moverank.rerank.distance.ground_cost import NearWord
 
 
@@ -114,8 +113,8 @@ class Served(ABC):
         """Return the result of `work` on the current state; HttpProblem 503 while there is none."""
 
     @abstractmethod
-    def read(self, work: "Callable[[Reader], WorkResult]") -> WorkResult:
-        """Return the result of `work` on the last commit, which may not be searched yet; UsageError for shards."""
+    def read(self, operation: Operation[Found]) -> Found:
+        """Return the answer to an operation on the last commit, which may not be searched yet; see `OF_STATE`."""
 
     @abstractmethod
     def _is_changed(self) -> bool:

@@ -8,12 +8,13 @@ from contextlib import closing
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from moverank.indexer.documents import Changes
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.directory import DATABASE
 from moverank.indexer.indexing.collection_vectors import open_collection
-from moverank.indexer.operations.read_state import ReadState
+from moverank.indexer.operations.operation import Found, Operation
 from moverank.indexer.plugins.serving.limits import Limits
 from moverank.indexer.plugins.serving.problems import HttpProblem
 from moverank.indexer.plugins.serving.served import Served, WorkResult
@@ -22,14 +23,14 @@ from moverank.indexer.ranking_spec import RankingSpec, resolve
 from moverank.indexer.reranking.reranker import Reranker, stored_options
 from moverank.indexer.search_options import SearchOptions
 from moverank.indexer.state.follower import Follower
-from moverank.indexer.store import Reader
+from moverank.indexer.state.open_state import OpenState
 from moverank.rerank.distance.ground_cost import NearWord, nearest_words
 from moverank.rerank.errors import NoKnownWords
 
 _SOME = 100  # characters of a text, enough for a query
 
 
-class ServedState(ReadState):
+class ServedState(OpenState):
     """One state of a collection that is served."""
 
     _check_ranking: Callable[[RankingSpec], None]
@@ -117,10 +118,10 @@ class ServedCollection(Served):
         _ = self.facts
         return self._states.run(work)
 
-    def read(self, work: Callable[[Reader], WorkResult]) -> WorkResult:
-        """Return the result of `work` on the last commit, which may not be searched yet."""
-        with self._store.reading() as reader:
-            return work(reader)
+    def read(self, operation: Operation[Found]) -> Found:
+        """Return the answer to an operation on the last commit, which may not be searched yet."""
+        database: Any = self._store
+        return operation.run(database)
 
     def _submit(self, change: Change) -> "Future[Changes]":
         return self._writer.submit(change)

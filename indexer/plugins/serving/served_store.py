@@ -9,14 +9,13 @@ from typing import Any
 
 from moverank.indexer.documents import Changes
 from moverank.indexer.errors import UsageError
+from moverank.indexer.operations.operation import Found, Operation
 from moverank.indexer.plugins.serving.limits import Limits
 from moverank.indexer.plugins.serving.problems import HttpProblem
 from moverank.indexer.plugins.serving.served import Served, State, WorkResult
 from moverank.indexer.plugins.serving.writer_process import Change
 from moverank.indexer.reranking.reranker import Reranker
-from moverank.indexer.store import Reader
 from moverank.indexer.stores import other_store
-from moverank.indexer.watching.watches import NO_WATCHES
 from moverank.rerank.runtime.deadline import stopping
 from moverank.rerank.words.embedding import Embedding
 
@@ -75,9 +74,9 @@ class ServedStore(Served):
         """Return the result of `work` on the current state."""
         return work(self._states)
 
-    def read(self, work: Callable[[Reader], WorkResult]) -> WorkResult:  # noqa: ARG002 - as of `Served`
-        """Raise UsageError: several parts together have no single database to read."""
-        raise UsageError(NO_WATCHES)
+    def read(self, operation: Operation[Found]) -> Found:
+        """Return the answer to an operation, which parts without a single database may refuse."""
+        return operation.run(self._opened)
 
     def _submit(self, change: Change) -> "Future[Changes]":
         return self._writer.submit(self._change, change)

@@ -1,9 +1,8 @@
-"""The watches of the collections of a server, and their events, as of the last commit."""
+"""The watches of the collections of a server, and their events, as of the last commit, where watches are installed."""
 
 import asyncio
-from collections.abc import Callable
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import Field
@@ -11,23 +10,29 @@ from pydantic import Field
 from moverank.indexer.arguments import LARGEST
 from moverank.indexer.documents import Changes, Document
 from moverank.indexer.filters.where import alternatives, checked_size
-from moverank.indexer.plugins.serving.answers import EventsObject, JsonObject, WatchesObject, sends
+from moverank.indexer.operations.operation import Operation
+from moverank.indexer.operations.operation_registry import other_operation
+from moverank.indexer.option import options_of
+from moverank.indexer.plugins.serving.answers import JsonObject, sends
 from moverank.indexer.plugins.serving.documents_api import changed, check_writable
 from moverank.indexer.plugins.serving.limits import Limits
-from moverank.indexer.plugins.serving.requests import WatchBody, as_query
+from moverank.indexer.plugins.serving.requests import as_query, model_of
 from moverank.indexer.plugins.serving.search_api import ServedHere, ThisServer, known_parameters
 from moverank.indexer.plugins.serving.served import Served
 from moverank.indexer.plugins.serving.state import ServerState
-from moverank.indexer.plugins.serving.writer_process import put_watch, remove_watch
-from moverank.indexer.store import Reader
+from moverank.indexer.plugins.serving.writer_process import operate
 
 router = APIRouter(prefix="/collections", tags=["watches"], dependencies=[Depends(known_parameters)])
 
 WatchName = Annotated[str, Field(description="The name of the watch.")]
+_OPERATIONS: Any = map(other_operation, ("watch", "watches", "unwatch", "events"))
+_WATCH, _WATCHES, _UNWATCH, _EVENTS = _OPERATIONS
+_ABOUT = "A watch: documents that are added or changed later, within a distance of a query, yield events."
+WatchBody: Any = model_of("WatchBody", [one for one in options_of(_WATCH).values() if one.name != "name"], _ABOUT)
 _MOST = 1000  # watches or events of an answer; the watches of a collection have few enough characters for one
 
 
-@router.get("/{name}/watches", responses=sends(WatchesObject))
+@router.get("/{name}/watches", responses=sends(_WATCHES.ANSWER))
 async def list_watches(
     served: ServedHere,
     state: ThisServer,
@@ -36,32 +41,25 @@ async def list_watches(
     limit: Annotated[int, Query(ge=1, le=_MOST, description="How many watches to return.")] = 100,
 ) -> JsonObject:
     """List watches by name."""
-
-    def work(reader: Reader) -> JsonObject:
-        listed = [watch.to_dict() for watch in reader.watches(first, limit)]
-        return {"watches": listed, "total": reader.watch_count(), "revision": reader.revision()}
-
-    return await _read(state, served, request, work)
+    return await _read(state, served, request, _WATCHES(first=first, limit=limit))
 
 
 @router.put("/{name}/watches/{watch:key}", responses=sends(Changes))
-async def put_watch_by_name(served: ServedHere, state: ThisServer, watch: WatchName, body: WatchBody) -> JsonObject:
+async def put_watch_by_name(served: ServedHere, state: ThisServer, watch: WatchName, body: WatchBody) -> JsonObject:  # type: ignore[valid-type]
     """Add a watch, or replace the one of this name: documents that are added or changed later yield its events."""
     check_writable(state)
     query = await asyncio.to_thread(_checked_query, body, state.limits)
-    change = partial(
-        put_watch, (watch, query, body.within), {"rank": body.rank, "gamma": body.gamma, "where": body.where}
-    )
-    return await changed(state, served, change, wait=False)
+    operation = _WATCH(**{**dict(body), "name": watch, "query": query})
+    return await changed(state, served, partial(operate, operation), wait=False)
 
 
 @router.delete("/{name}/watches/{watch:key}", responses=sends(Changes))
 async def delete_watch(served: ServedHere, state: ThisServer, watch: WatchName) -> JsonObject:
     """Remove a watch; its events stay."""
-    return await changed(state, served, partial(remove_watch, watch), wait=False)
+    return await changed(state, served, partial(operate, _UNWATCH(name=watch)), wait=False)
 
 
-@router.get("/{name}/events", responses=sends(EventsObject))
+@router.get("/{name}/events", responses=sends(_EVENTS.ANSWER))
 async def list_events(
     served: ServedHere,
     state: ThisServer,
@@ -70,23 +68,16 @@ async def list_events(
     limit: Annotated[int, Query(ge=1, le=_MOST, description="How many events to return.")] = 100,
 ) -> JsonObject:
     """Return the first events of watches after a number, in their order."""
-
-    def work(reader: Reader) -> JsonObject:
-        events = [event.to_dict() for event in reader.events(after, limit)]
-        return {"events": events, "revision": reader.revision()}
-
-    return await _read(state, served, request, work)
+    return await _read(state, served, request, _EVENTS(after=after, limit=limit))
 
 
-def _checked_query(body: WatchBody, limits: Limits) -> Document:
+def _checked_query(body: Any, limits: Limits) -> Document:
     """Return the query of a watch; UsageError or HttpProblem for one, or a filter, beyond the limits."""
     if body.where is not None:
         checked_size(alternatives(body.where), limits.conditions, limits.values)
     return as_query(body.query, limits)
 
 
-async def _read(
-    state: ServerState, served: Served, request: Request, work: Callable[[Reader], JsonObject]
-) -> JsonObject:
-    """Return the object that `work` makes of the last commit."""
-    return await state.workers.run(request, lambda _: served.read(work))
+async def _read(state: ServerState, served: Served, request: Request, operation: Operation[Any]) -> JsonObject:
+    """Return the answer to an operation on the last commit."""
+    return await state.workers.run(request, lambda _: served.read(operation).to_dict())

@@ -4,7 +4,7 @@ import ctypes
 import os
 import signal
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 
 from moverank.indexer.collection import Collection
 from moverank.indexer.documents import Changes, Document, Rejection
-from moverank.indexer.errors import CollectionError, UsageError
+from moverank.indexer.errors import CollectionError
 from moverank.indexer.opening import Opened
+from moverank.indexer.operations.operation import Operation
 from moverank.indexer.plugins.serving.ending import GRACE, end_with_parent
 from moverank.indexer.plugins.serving.log import LogFormat, log_format, start_log
 from moverank.indexer.reading.record_lines import read_records
-from moverank.indexer.watching.watches import NO_WATCHES
 from moverank.rerank.distance.cell_limit import limit_cells
 from moverank.rerank.errors import OutOfTime, TooLarge
 from moverank.rerank.runtime.deadline import NO_ANSWER, check_time, stopping
@@ -68,25 +68,10 @@ def remove_where(where: tuple[str, ...], collection: Opened) -> Changes:
     return collection.remove(where=where, upkeep=False)
 
 
-def put_watch(watch: tuple[str, Document, float], options: Mapping[str, Any], collection: Opened) -> Changes:
-    """Add or replace a watch: its name, query and largest distance, with `options` of `Collection.watch`."""
-    found = _in_one_place(collection)
-    found.watch(*watch, **options)
-    return Changes(revision=found.revision)
-
-
-def remove_watch(name: str, collection: Opened) -> Changes:
-    """Remove a watch."""
-    found = _in_one_place(collection)
-    found.unwatch(name)
-    return Changes(revision=found.revision)
-
-
-def _in_one_place(collection: Opened) -> Collection:
-    """Return a collection; UsageError for one in shards."""
-    if not isinstance(collection, Collection):
-        raise UsageError(NO_WATCHES)
-    return collection
+def operate(operation: Operation[Any], collection: Any) -> Changes:
+    """Run an operation that changes the collection itself, see `OF_STATE`."""
+    operation.run(collection)
+    return Changes(revision=collection.revision)
 
 
 def keep_up(collection: Collection) -> Changes:

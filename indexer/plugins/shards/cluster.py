@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from moverank.indexer.collection import Collection
-from moverank.indexer.contents.contents import Description
-from moverank.indexer.contents.counted_documents import CountedDocuments
 from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import CollectionError, IndexerError, UsageError
 from moverank.indexer.face import Face
@@ -30,6 +28,8 @@ from moverank.indexer.scope import Scope
 from moverank.indexer.search.differences import Facts
 from moverank.indexer.search_options import Progress, SearchOptions, Where, silent
 from moverank.indexer.settings import Settings
+from moverank.indexer.state.contents import Description
+from moverank.indexer.state.counted_documents import CountedDocuments
 from moverank.indexer.store import Entry, StoredSource
 from moverank.indexer.word_factors import CorpusVocabulary
 from moverank.rerank.distance.ground_cost import NearWord

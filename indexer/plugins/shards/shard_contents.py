@@ -9,7 +9,6 @@ from threading import Thread
 from typing import Any
 
 from moverank.indexer.collection import Collection
-from moverank.indexer.contents.contents import Contents, Description
 from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import CollectionError, PruneRefused, UsageError
 from moverank.indexer.files.location import collection_directory
@@ -19,6 +18,7 @@ from moverank.indexer.indexing.stored_form import restored_document
 from moverank.indexer.plugins.shards.cluster_file import shard_of
 from moverank.indexer.search_options import Where
 from moverank.indexer.settings import Settings
+from moverank.indexer.state.contents import Contents, Description
 from moverank.indexer.store import Entry, exists
 
 _WAITING = 4  # batches

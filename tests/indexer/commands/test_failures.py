@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from moverank.indexer.files.location import display_name
+from moverank.indexer.operations import operation_registry
+from moverank.rerank import entry_points
 from tests.indexer.commands.program import Call
 from tests.indexer.maintenance.damage import execute
 
@@ -225,6 +227,29 @@ def test_an_interrupted_run_is_one_sentence(
     answer = call(*([command, documents] if command == "index" else [command]), "-i", collection)
     assert (answer.code, answer.out) == (1, "")
     assert answer.sentence.startswith("interrupted")
+
+
+def test_without_the_folder_of_proofs_they_are_refused_in_a_sentence(
+    call: Call, collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = property(lambda point: ".plugins.proofs." not in point.value)
+    monkeypatch.setattr(entry_points.EntryPoint, "is_there", there)
+    monkeypatch.setattr(operation_registry.PLUG_INS, "_loaded", {})
+    monkeypatch.syspath_prepend(tmp_path)  # entry points are read again
+    proof = ("--rank", "wmd", "--exact", "--proof", tmp_path / "a.proof")
+    for operation, *arguments in (
+        ("prove", "search", "cat", *proof),
+        ("prove", "similar", "d1", *proof),
+        ("digest", "info", "--digest", "wmd"),
+        ("check-searches", "check", "--searches", "1"),
+    ):
+        answer = call(*arguments, "-i", collection)
+        assert (answer.code, answer.out) == (1, "")
+        assert answer.sentence.startswith(f"there is no operation '{operation}': ")
+    assert not (tmp_path / "a.proof").exists()
+    assert "no such command 'verify'" in call("verify", tmp_path / "a.proof").sentence
+    assert call("search", "cat", "-i", collection, "--rank", "wmd", "--exact").code == 0
+    assert call("check", "-i", collection).out == "nothing is wrong\n"
 
 
 @pytest.mark.plugin("serving")

@@ -30,14 +30,12 @@ def test_the_table_names_every_module_with_commands() -> None:
 @pytest.mark.parametrize("module", MODULES)
 def test_the_table_names_the_commands_of_a_module(module: str) -> None:
     app = import_module(f"{moverank.indexer.commands.__name__}.{module}").app
-    if MODULES[module] in (("shards",), ("watch",)):  # groups
-        return
     parent = typer.Typer()
     parent.add_typer(app)
     assert tuple(typer.main.get_group(parent).commands) == MODULES[module]
 
 
-@pytest.mark.plugin("laboratory", "serving", "shards")
+@pytest.mark.plugin("evidence", "laboratory", "proofs", "serving", "shards", "watching")
 def test_every_command_is_in_one_panel() -> None:
     names = [name for panel in PANELS.values() for name in panel]
     assert sorted(names) == sorted(LazyCommands())

@@ -221,6 +221,7 @@ def _events(collection: Collection) -> list[tuple[str, str]]:
     return [(event.watch, event.document) for event in collection.events()]
 
 
+@pytest.mark.plugin("watching")
 def test_documents_yield_events_when_they_are_stored(make_collection: MakeCollection) -> None:
     collection = make_collection()
     collection.index([document("a", "ant bee")])
@@ -234,6 +235,7 @@ def test_documents_yield_events_when_they_are_stored(make_collection: MakeCollec
     assert _events(collection)[4:] == [("all", key) for key in "bdbd"]
 
 
+@pytest.mark.plugin("watching")
 def test_later_runs_neither_repeat_nor_add_events_of_an_interrupted_one(make_collection: MakeCollection) -> None:
     collection = make_collection()
     collection.index([document("a", "ant bee")])
@@ -250,6 +252,7 @@ def test_later_runs_neither_repeat_nor_add_events_of_an_interrupted_one(make_col
     assert revisions[0] == revisions[1] < revisions[2] < revisions[3] == revisions[4]
 
 
+@pytest.mark.plugin("watching")
 def test_events_have_the_revision_that_stored_their_documents(make_collection: MakeCollection) -> None:
     collection = make_collection(embedding="lsi")
     collection.index([document(f"a{i}", " ".join(pair)) for i, pair in enumerate(combinations(WORDS, 2))])

@@ -304,6 +304,32 @@ def test_why_not_refuses_groups_everywhere(given: Faces) -> None:
             each.why_not(QUERY, "d3", vector=VECTOR, group_by="label")
 
 
+def test_only_a_collection_in_one_place_is_proven(
+    given: Faces, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep_local(monkeypatch)
+    file, shards = tmp_path / "a.proof", given.shards
+    sentence = "is of a collection in one place: a collection in shards has none"
+    for each, proof, digest in (
+        (shards, f"--proof {sentence}", f"--digest {sentence}"),
+        *(
+            (remote, "a server does not answer `prove`", "a server does not answer `digest`")
+            for remote in given.remotes
+        ),
+    ):
+        with pytest.raises(UsageError, match=proof):
+            each.prove(file, QUERY, rank="wmd", exact=True)
+        with pytest.raises(UsageError, match=digest):
+            each.digest("wmd")
+    call = program(monkeypatch, capsys)
+    for command in (("search", QUERY), ("similar", "d3")):
+        answer = call(*command, "-i", shards.path, "--rank", "wmd", "--exact", "--proof", file)
+        assert (answer.code, answer.out, answer.sentence) == (2, "", f"--proof {sentence}")
+    answer = call("info", "-i", shards.path, "--digest", "wmd")
+    assert answer.sentence == "--digest is of a collection in one place, not in shards, and goes without --source"
+    assert not file.exists()
+
+
 def test_requests_have_the_options_of_a_search() -> None:
     pytest.importorskip("fastapi", reason="the extra `server` is not installed")
     from moverank.indexer.plugins.serving.requests import SearchParameters

@@ -18,6 +18,7 @@ from moverank import (
     Embedding,
     NoKnownWords,
     Part,
+    PlugInError,
     Ranking,
     Reranker,
     Settings,
@@ -29,6 +30,7 @@ from moverank.indexer.settings import default_rank
 from moverank.rerank.bags.bag import Bag
 from tests import naive
 from tests.indexer.world import CollectionFactory, document, random_documents
+from tests.installed import remove_plug_ins
 from tests.rerank.problems import check_counts, make_vectors
 
 WORDS = ["mains", "plug", "socket", "gets", "hot", "warm", "cable", "melts", "cat", "dog", "sleeps", "house", "roof"]
@@ -408,6 +410,20 @@ def test_units_are_those_of_the_candidates_that_are_no_copies_of_the_query(embed
 
 def _words(text: str) -> str:
     return " ".join(word for word in re.findall("[a-z]+", text.lower()) if word in WORDS)
+
+
+def test_without_the_plug_in_evidence_is_one_sentence(
+    embedding: Embedding, factory: CollectionFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remove_plug_ins(monkeypatch, tmp_path)
+    with factory.empty() as collection:
+        for name, calls in (
+            ("compare", (Reranker(embedding).evidence, collection.compare)),
+            ("changes", (Reranker(embedding).changes, collection.changes)),
+        ):
+            for call in calls:
+                with pytest.raises(PlugInError, match=f"^there is no operation '{name}': install the package that"):
+                    call("warm plug", "hot plug")
 
 
 def test_missing_candidates_have_no_words() -> None:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from moverank.rerank.errors import OutOfTime
 from moverank.rerank.runtime.deadline import stopping
 from moverank.rerank.words.tokenizer import Tokenizer, tokenizer_of
-from moverank.rerank.words.typed_numbers import less_exact
 from moverank.rerank.words.typed_units import units_of
 from moverank.rerank.words.unit import Unit
 
@@ -242,9 +241,6 @@ def test_what_is_no_date() -> None:
 def test_all_ways_of_writing_a_date_are_the_same(day: date) -> None:
     written = (f"{day:%Y-%m-%d}", f"{day.day} {day:%B %Y}", f"{day:%B} {day.day}, {day:%Y}", f"{day:%d.%m.%Y}")
     assert {tuple(_typed(one)) for one in written} == {(("date", day.isoformat()),)}
-    assert set(less_exact(day.isoformat())) == {f"{day:%Y}", f"{day:%Y-%m}", f"--{day:%m}", f"--{day:%m-%d}"}
-    assert less_exact(f"{day:%Y-%m}") == (f"{day:%Y}", f"--{day:%m}")
-    assert less_exact(f"{day:%Y}") == less_exact(f"--{day:%m-%d}") == ()
 
 
 @given(st.integers(0, 10**9), st.integers(0, 6))

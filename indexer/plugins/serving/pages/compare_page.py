@@ -1,18 +1,13 @@
 """Two texts side by side: a claim and a source, or two versions, with the units carried from one to the other."""
 
+from typing import Any
+
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import IndexerError, UsageError
-from moverank.indexer.formatters.comparison_marks import (
-    changes_sides,
-    changes_verdict,
-    evidence_sides,
-    evidence_verdict,
-)
-from moverank.indexer.formatters.comparison_page import comparison_columns, sentence_table
-from moverank.indexer.operations.compare import Compare, CompareVersions
+from moverank.indexer.operations.operation_registry import operation_named
 from moverank.indexer.plugins.serving.pages.rendering import PageValues, error_page, page_about, rendered
 from moverank.indexer.plugins.serving.pages.search_page import chosen_collection
 from moverank.indexer.plugins.serving.pages.typed_form import TypedForm, posted_form, typed_number
@@ -51,22 +46,15 @@ async def compare_page(request: Request, state: ThisServer) -> HTMLResponse:
         tau = typed_number("the largest cost", form.one("tau")) if form.one("tau") else None
 
         def work(view: State, _: Task) -> PageValues:
-            if form.one("versions"):
-                changes = CompareVersions(old=texts[0], new=texts[1], tau=tau).run(view)
-                return _shown(changes_verdict(changes), comparison_columns(changes_sides(changes, *texts)), "")
-            evidence = Compare(claim=texts[0], sources=texts[1], tau=tau).run(view)
-            sides = evidence_sides(evidence, texts[0], {evidence.sources[0]: texts[1]})
-            sentences = sentence_table(evidence, sides[0], "Sentences of the claim")
-            return _shown(evidence_verdict(evidence), comparison_columns(sides), sentences)
+            kind: Any = operation_named("changes" if form.one("versions") else "compare")
+            names = ("old", "new") if form.one("versions") else ("claim", "sources")
+            operation = kind(**dict(zip(names, texts, strict=True)), tau=tau)
+            verdict, body = operation.page(operation.run(view))
+            return {"verdict": verdict, "body": body}
 
         return await page_about(request, served, "compare.html", values, work)
     except (HttpProblem, IndexerError) as error:
         return error_page(request, "compare.html", values, error)
-
-
-def _shown(verdict: str, columns: str, sentences: str) -> PageValues:
-    """Return what the page shows; `columns` and `sentences` are HTML."""
-    return {"verdict": verdict, "columns": columns, "sentences": sentences}
 
 
 def _typed(form: TypedForm, field: str, name: str) -> Document:

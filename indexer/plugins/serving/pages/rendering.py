@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from moverank.indexer.errors import IndexerError
 from moverank.indexer.formatters.html_page import diagram_svg, marked_html
+from moverank.indexer.operations.operation_registry import PLUG_INS
 from moverank.indexer.plugins.serving.pages.static_files import static_url
 from moverank.indexer.plugins.serving.pages.typed_form import TypedForm, url_of
 from moverank.indexer.plugins.serving.problems import HttpProblem, answer_of
@@ -42,6 +43,7 @@ def _environment(prefix: str) -> Environment:
     environment.globals |= {
         "link_to": lambda path: prefix + path,
         "url_of": lambda *place: prefix + url_of(*place),
+        "has_operation": PLUG_INS.has,
         "marked": marked_html,
         "diagram_svg": diagram_svg,
         "static_url": lambda name: prefix + static_url(name),

@@ -2,6 +2,7 @@
 
 from fastapi import APIRouter
 
+from moverank.indexer.operations.operation_registry import PLUG_INS
 from moverank.indexer.plugins.serving.pages import (
     compare_page,
     document_page,
@@ -17,5 +18,6 @@ def pages_router() -> APIRouter:
     """Return the routes of all pages."""
     router = APIRouter(include_in_schema=False)
     for part in _PAGES:
-        router.include_router(part.router)
+        if part is not compare_page or PLUG_INS.has("compare"):
+            router.include_router(part.router)
     return router

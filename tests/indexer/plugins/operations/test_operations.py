@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from moverank import Document, UnknownKey
+from moverank import Document, UnknownKey, UsageError
 from moverank.cli import app
 from moverank.indexer.errors import PlugInError
-from moverank.indexer.operations.operation_registry import other_operation
+from moverank.indexer.operations.operation_registry import PLUG_INS, other_operation
 from moverank.rerank.errors import NoKnownWords
 from tests.indexer.plugins.faces import Faces, faces_of
 from tests.indexer.plugins.operations.shout import Shout, Shouted
@@ -75,7 +75,7 @@ def test_its_openapi_is_made_of_its_docstrings(faces: Faces) -> None:
     assert answer["properties"]["documents"]["description"] == (
         "The titles of stored documents; left out without keys."
     )
-    assert answer["required"] == ["texts"]
+    assert answer["required"] == ["texts", "revision"]
 
 
 def test_it_is_no_other_argument() -> None:
@@ -130,3 +130,21 @@ def test_an_unusable_one_names_its_package(
         other_operation("bark")
     assert "Unusable: the operation 'bark' of the package broken 1.0" in " ".join(_run("--help").split())
     assert isinstance(CliRunner().invoke(app, ["bark"]).exception, PlugInError)
+
+
+@pytest.mark.plugin("watching")
+def test_what_changes_one_database_is_refused_by_shards_and_servers(faces: Faces) -> None:
+    assert faces.collection.watches() == []
+    with pytest.raises(UsageError, match="shards have no watches of their own: add a watch to the place of each"):
+        faces.shards.watches()
+    for each in faces.remotes:
+        with pytest.raises(UsageError, match="a server does not answer `watches`: run it where the collection is"):
+            each.watches()
+
+
+def test_the_short_form_of_a_removed_plug_in_is_one_sentence(faces: Faces, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PLUG_INS, "_loaded", {})
+    monkeypatch.setattr(PLUG_INS, "_points", list)
+    for each in faces.all:
+        with pytest.raises(PlugInError, match=r"^there is no operation 'events': install the package that provides it"):
+            each.events()

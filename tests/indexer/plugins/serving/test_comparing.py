@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from moverank import Collection, Document, Evidence, Part, Reranker, UnknownKey, UsageError, compare
-from moverank.indexer.operations.compare import size_with
+from moverank.indexer.plugins.evidence.compared_texts import size_with
 from moverank.indexer.plugins.serving.client import RemoteCollection
 from moverank.indexer.search.searcher import Searcher
 from moverank.rerank.errors import TooLarge

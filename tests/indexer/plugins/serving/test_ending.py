@@ -192,13 +192,13 @@ def test_a_change_has_a_limit_of_work(tmp_path: Path, records: int, limits: dict
         assert "one" in collection
 
 
+@pytest.mark.plugin("watching")
 def test_watches_that_take_too_long_refuse_the_documents_and_name_the_longest(tmp_path: Path) -> None:
     place = make_collection(tmp_path)
     with Collection.open(place) as collection:
         for i in range(50):
             collection.watch(f"w{i}", "dog " + "cat wine bread " * (i == 7), 9.0)
-        pool = collection._matcher(collection.settings)  # noqa: SLF001 - what the change uses
-        assert pool
+        assert collection._run_followers(collection.settings)  # noqa: SLF001 - it counts the words of the watches
         with (
             stopping(lambda: True),
             pytest.raises(OutOfTime, match=r"the 50 watches take too long .* nothing was changed; .* longest is 'w7'"),

@@ -35,6 +35,7 @@ from tests.indexer.plugins.serving.pages_world import (
     pages_server,
     thread,
 )
+from tests.installed import remove_plug_ins
 from tests.waiting import HUNG
 
 VIEW = "/collections/forum/view/"
@@ -647,6 +648,16 @@ def test_mistakes_in_a_comparison_are_named(
     assert reply.status == status
     assert sentence in Checked(reply.text).text
     assert fields.get("claim", "") in reply.text
+
+
+def test_without_the_plug_in_the_page_is_neither_shown_nor_there(
+    forum: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remove_plug_ins(monkeypatch, tmp_path)
+    with pages_server({"forum": forum}) as pages:
+        page = pages.get("/").text
+        assert ("/duplicates" in page, "/compare" in page) == (True, False)
+        assert [pages.get("/compare").status, pages.post("/collections/forum/compare", {}).status] == [404, 404]
 
 
 def test_the_form_of_a_comparison_is_empty_at_first(pages: PagesServer) -> None:

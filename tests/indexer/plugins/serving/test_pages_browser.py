@@ -18,8 +18,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Error, Page, Route, expect
 
 from moverank import Document, Embedding, Part, Reranker
-from moverank.indexer.formatters.comparison_page import changes_page, evidence_page
 from moverank.indexer.formatters.html_page import explanation_page, ranking_page
+from moverank.indexer.plugins.evidence.comparison_page import changes_page, evidence_page
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.ranking import Flow, Highlight, Hit, Ranking
 from tests.indexer.plugins.serving.pages_world import (

@@ -87,3 +87,11 @@ def test_pages(ask: Ask) -> None:
     assert "hits" in page
     assert '<mark class="moved" title' in page.partition('class="hits"')[2]  # by the vectors of a shard
     assert ask("GET", "/?similar=d1")[0] == 200
+
+
+@pytest.mark.plugin("watching")
+def test_shards_have_no_watches(ask: Ask) -> None:
+    for method, target in (("GET", "watches"), ("GET", "events"), ("PUT", "watches/w"), ("DELETE", "watches/w")):
+        body = {"query": "ant", "within": 1} if method == "PUT" else None
+        status, problem = ask(method, f"/collections/forum/{target}", body)
+        assert (status, problem["detail"][:33]) == (422, "shards have no watches of their o"), target

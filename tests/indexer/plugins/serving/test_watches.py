@@ -14,7 +14,7 @@ from tests.indexer.plugins.serving.pages_world import pages_server
 from tests.indexer.plugins.serving.running import RunningServer
 from tests.indexer.plugins.serving.test_openapi import check
 
-pytestmark = pytest.mark.store
+pytestmark = [pytest.mark.store, pytest.mark.plugin("watching")]
 
 WATCHES, EVENTS = "/collections/pets/watches", "/collections/pets/events"
 

@@ -676,6 +676,7 @@ def test_a_shard_at_the_place_of_another_is_refused(make_cluster: MakeCluster) -
 
 
 @pytest.mark.slow
+@pytest.mark.plugin("watching")
 def test_moved_documents_yield_no_events_of_watches(make_cluster: MakeCluster, factory: CollectionFactory) -> None:
     cluster = make_cluster([*_documents(20), document("near", "ant bee")], 2)
     third = str(factory.path())

@@ -1,1 +1,0 @@
-"""Proofs of searches: their prover, and a verifier that runs alone."""

@@ -1,0 +1,217 @@
+"""The units of texts with their places, and the units of one text that may be carried to another's, with costs."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.rerank import kernels
+from moverank.rerank.distance.cell_limit import check_cells, most_cells, reserved_cells
+from moverank.rerank.distance.ground_cost import cost_floor, portion, typical_cost
+from moverank.rerank.distance.word_blocks import MATRIX_BYTES
+from moverank.rerank.errors import OptionError, TooLarge
+from moverank.rerank.ranking import Span
+from moverank.rerank.runtime.deadline import check_time
+from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.limiting_words import opposite_of
+from moverank.rerank.words.sentence_spans import sentence_spans
+from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.words.typed_units import units_of
+from moverank.rerank.words.unit import Unit, UnitKey
+
+Passages = Sequence[tuple[int | None, str]]
+"""The texts of a document, each with the number of its part; None for the title."""
+
+NEAR_SHARE = 0.6
+"""The default limit of costs: words within this share of the typical cost of two words are near."""
+
+_CELLS_PER_ARC = 5  # of a cost matrix, 20 bytes each, in the memory that an arc takes while all are found
+
+AllowedArcs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+"""Rows (a,), columns (a,) and costs (a,)."""
+
+
+def cost_limit(tau: float | None, embedding: Embedding) -> float:
+    """Return the largest cost at which a word is carried; OptionError for a `tau` below 0, or that is no number."""
+    if tau is None:
+        return NEAR_SHARE * typical_cost(embedding)
+    if not (isfinite(tau) and tau >= 0):
+        raise OptionError(f"the limit of costs must be a number of 0 or more, not {tau}")
+    return float(tau)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitText:
+    """The units of a text in order, the `spans` of units and of sentences, and the sentence of each unit."""
+
+    units: tuple[Unit, ...]
+    spans: tuple[Span, ...]
+    sentences: tuple[Span, ...]
+    sentence_of: tuple[int, ...]
+
+    @classmethod
+    def of(cls, passages: Passages, tokenizer: Tokenizer) -> Self:
+        """Split the texts of a document."""
+        units, spans, sentences, sentence_of = list[Unit](), list[Span](), list[Span](), list[int]()
+        for part, text in passages:
+            check_time()
+            first, found = len(sentences), units_of(text, tokenizer)
+            own = list(_whole_sentences(text, found))
+            sentences += [Span(part, start, end) for start, end in own]
+            starts = [start for start, _ in own]
+            for unit in found:
+                units.append(unit)
+                spans.append(Span(part, unit.start, unit.end))
+                sentence_of.append(first + bisect_right(starts, unit.start) - 1)
+        return cls(tuple(units), tuple(spans), tuple(sentences), tuple(sentence_of))
+
+
+def _whole_sentences(text: str, units: Sequence[Unit]) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each sentence; two are one if a unit, such as `Dec. 12, 2020`, is in both."""
+    starts, last = [unit.start for unit in units], (0, 0)
+    for start, end in sentence_spans(text):
+        before = bisect_left(starts, start) - 1
+        if before >= 0 and units[before].end > start:
+            last = last[0], end
+            continue
+        if last[1]:
+            yield last
+        last = start, end
+    if last[1]:
+        yield last
+
+
+def joined(first: Span, last: Span) -> Span:
+    """Return the span from one to a later one of the same part."""
+    return Span(first.part, first.start, last.end)
+
+
+def allowed_arcs(own: Sequence[UnitKey], others: Sequence[UnitKey], embedding: Embedding, tau: float) -> AllowedArcs:
+    """Return which of the distinct units `own` (n,) may be carried to which of `others` (m,), in order of the rows.
+
+    Equal units cost 0. Words of the same polarity with vectors cost their distance, at most `tau`; a date is carried
+    to one that says the same and more, at no cost. Nothing else is allowed. Raises TooLarge for too many pairs of words
+    or arcs.
+    """
+    with reserved_cells(1, min(_CELLS_PER_ARC * len(own) * len(others), most_cells())):
+        same = _same(own, others)
+        found = [same, _dates(own, others)]
+        polarities = sorted({polarity for kind, _, polarity in own if kind == "word"})
+        found += [_near(own, others, embedding, tau, same, polarity) for polarity in polarities]
+        rows, columns, cost = (np.concatenate(values) for values in zip(*found, strict=True))
+        order = np.lexsort((columns, rows))
+        return rows[order], columns[order], cost[order]
+
+
+def _same(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> AllowedArcs:
+    number = {key: j for j, key in enumerate(others)}
+    found = ((i, number.get(key, number.get(_as_written_elsewhere(key), -1))) for i, key in enumerate(own))
+    return _free([(i, j) for i, j in found if j >= 0])
+
+
+def _as_written_elsewhere(key: UnitKey) -> UnitKey:
+    """Return the key of the same word where it begins a sentence, or of the same name inside one."""
+    kind, value, polarity = key
+    return ("word" if kind == "name" else "name" if kind == "word" else kind, value, polarity)
+
+
+def are_same(own: UnitKey, other: UnitKey) -> bool:
+    """Return whether two units are the same."""
+    return other in (own, _as_written_elsewhere(own))
+
+
+def _dates(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> AllowedArcs:
+    number = {value: i for i, (kind, value, _) in enumerate(own) if kind == "date"}
+    says = ((j, other) for j, (kind, value, _) in enumerate(others) if kind == "date" for other in less_exact(value))
+    return _free([(number[value], j) for j, value in says if value in number])
+
+
+def _free(pairs: Sequence[tuple[int, int]]) -> AllowedArcs:
+    """Return arcs without a cost."""
+    both = np.array(pairs, np.int64).reshape(-1, 2)
+    return both[:, 0], both[:, 1], np.zeros(len(both))
+
+
+def _near(
+    own: Sequence[UnitKey],
+    others: Sequence[UnitKey],
+    embedding: Embedding,
+    tau: float,
+    same: AllowedArcs,
+    polarity: str,
+) -> AllowedArcs:
+    """Return the arcs between different words of one polarity; `same` are those between equal units.
+
+    There is none between a word and its opposite by a prefix or a suffix, such as `safe` and `unsafe`, which are near.
+    """
+    rows, vectors = _known(own, embedding, polarity)
+    columns, points = _known(others, embedding, polarity)
+    if not (len(rows) and len(columns)):
+        return _free(())
+    check_cells(len(rows), len(columns))
+    partner = np.full(len(own), -1)
+    partner[same[0]] = same[1]
+    one, other, cost = _near_arcs(vectors, points, tau, most_cells() // _CELLS_PER_ARC)
+    apart = partner[rows[one]] != columns[other]
+    apart &= ~np.isin(rows[one] * len(others) + columns[other], _opposites(own, others))
+    return rows[one[apart]], columns[other[apart]], cost[apart]
+
+
+def _opposites(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> list[int]:
+    """Return the pairs of a word and its opposite, each as row * number of columns + column."""
+    rows, columns = ({value: i for i, (kind, value, _) in enumerate(keys) if kind == "word"} for keys in (own, others))
+    found = [(row, columns.get(opposite_of(word), -1)) for word, row in rows.items()]
+    found += [(rows.get(opposite_of(word), -1), column) for word, column in columns.items()]
+    return [row * len(others) + column for row, column in found if min(row, column) >= 0]
+
+
+def _known(
+    keys: Sequence[UnitKey], embedding: Embedding, polarity: str
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return which units (k,) are words of a polarity with a vector, and their vectors (k, d)."""
+    places = [i for i, (kind, _, own) in enumerate(keys) if kind == "word" and own == polarity]
+    vectors, known = embedding.spread([keys[i][1] for i in places]) if places else _nothing(embedding)
+    return np.array(places, np.int64)[known], vectors[known]
+
+
+def _nothing(embedding: Embedding) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    return np.empty((0, embedding.dim), np.float32), np.empty(0, bool)
+
+
+def less_exact(value: str) -> tuple[str, ...]:
+    """Return the dates that a date implies: `2020-03-12` implies `2020`, `--03`, `2020-03` and `--03-12`."""
+    if value.startswith("--"):
+        return ()
+    year, *others = value.split("-")
+    month = (f"{year}-{others[0]}", f"--{others[0]}-{others[1]}") if len(others) == 2 else ()
+    return (year, f"--{others[0]}", *month) if others else ()
+
+
+def _near_arcs(
+    sources: NDArray[np.float32], targets: NDArray[np.float32], most: float, most_arcs: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return rows (a,), columns (a,) and exact costs (a,) of the arcs that cost at most `most`, in order of the rows.
+
+    `sources` (n, d) and `targets` (m, d) are word vectors. The costs of the others are never computed exactly. Raises
+    TooLarge for more than `most_arcs`.
+    """
+    found = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
+    ceiling = np.float32(min(most, float(np.finfo(np.float32).max)))
+    size = max(1, min(portion(targets), MATRIX_BYTES // (4 * max(1, len(targets)))))
+    for start in range(0, len(sources) if len(targets) else 0, size):
+        check_time()
+        some = sources[start : start + size]
+        possible = cost_floor(some, targets) <= ceiling
+        most_arcs -= int(np.count_nonzero(possible))
+        if most_arcs < 0:
+            raise TooLarge("too many pairs of words are near enough: choose a smaller limit of costs, or shorter texts")
+        rows, columns = np.nonzero(possible)
+        cost = kernels.exact_arcs(some, targets, rows, columns)
+        near = cost <= most
+        found.append((rows[near] + start, columns[near], cost[near]))
+    rows, columns, cost = (np.concatenate(values) for values in zip(*found, strict=True))
+    return rows, columns, cost

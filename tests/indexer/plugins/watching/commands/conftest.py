@@ -1,0 +1,3 @@
+from tests.indexer.commands.conftest import call, vectors
+
+__all__ = ["call", "vectors"]

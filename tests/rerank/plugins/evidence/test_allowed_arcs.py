@@ -1,0 +1,78 @@
+"""Which units may be carried to which, against distances by SciPy; sentences of texts with units."""
+
+from collections.abc import Iterator
+from datetime import date
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+
+from moverank.rerank.distance.cell_limit import limit_cells, most_cells
+from moverank.rerank.errors import OutOfTime, TooLarge
+from moverank.rerank.plugins.evidence.allowed_arcs import UnitText, allowed_arcs, less_exact
+from moverank.rerank.runtime.deadline import stopping
+from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.tokenizer import tokenizer_of
+from moverank.rerank.words.unit import UnitKey
+
+WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(600)]
+POINTS = np.random.default_rng(0).normal(size=(600, 4)).astype(np.float32)
+EMBEDDING = Embedding.of(WORDS, POINTS)
+KEYS: list[UnitKey] = [("word", word, "") for word in WORDS]
+
+
+@pytest.fixture
+def few_cells() -> Iterator[None]:
+    before = most_cells()
+    limit_cells(200_000)
+    yield
+    limit_cells(before)
+
+
+@pytest.mark.parametrize("tau", [0.0, 1.0, 1e300])
+def test_words_are_carried_to_the_same_and_to_near_words(tau: float) -> None:
+    rows, columns, cost = allowed_arcs(KEYS[:400], KEYS[300:], EMBEDDING, tau)
+    distances = cdist(POINTS[:400].astype(float), POINTS[300:].astype(float))
+    assert set(zip(rows.tolist(), columns.tolist(), strict=True)) == set(
+        zip(*np.nonzero(distances <= tau), strict=True)
+    )
+    np.testing.assert_allclose(cost, distances[rows, columns], rtol=1e-6)
+
+
+@pytest.mark.usefixtures("few_cells")
+def test_a_limit_of_memory_counts_the_arcs_that_there_are() -> None:
+    assert len(allowed_arcs(KEYS[:400], KEYS[200:], EMBEDDING, 0.1)[0]) >= 200
+    with pytest.raises(TooLarge, match="too many pairs of words are near enough"):
+        allowed_arcs(KEYS[:400], KEYS[200:], EMBEDDING, 100.0)
+    with pytest.raises(TooLarge, match="too large to compare exactly"):
+        allowed_arcs(KEYS, KEYS, EMBEDDING, 0.1)
+
+
+def test_the_time_is_checked_between_blocks() -> None:
+    with stopping(lambda: True), pytest.raises(OutOfTime):
+        allowed_arcs(KEYS, KEYS, EMBEDDING, 1.0)
+
+
+@given(st.dates(date(1500, 1, 1), date(2099, 12, 31)))
+def test_a_date_implies_less_exact_ones(day: date) -> None:
+    assert set(less_exact(day.isoformat())) == {f"{day:%Y}", f"{day:%Y-%m}", f"--{day:%m}", f"--{day:%m-%d}"}
+    assert less_exact(f"{day:%Y-%m}") == (f"{day:%Y}", f"--{day:%m}")
+    assert less_exact(f"{day:%Y}") == less_exact(f"--{day:%m-%d}") == ()
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "sentences"),
+    [
+        ("en", "On Dec. 12, 2020 it began in town. It ended.", ["On Dec. 12, 2020 it began in town.", "It ended."]),
+        ("de", "Am 12. Mai 2020 war es. Gut.", ["Am 12. Mai 2020 war es.", "Gut."]),
+        ("en", "It cost 5. It was late.", ["It cost 5.", "It was late."]),
+        ("en", " ", []),
+    ],
+)
+def test_no_sentence_ends_inside_a_unit(language: str, text: str, sentences: list[str]) -> None:
+    found = UnitText.of([(0, text)], tokenizer_of("auto", language))
+    assert [text[one.start : one.end] for one in found.sentences] == sentences
+    for span, sentence in zip(found.spans, found.sentence_of, strict=True):
+        assert found.sentences[sentence].start <= span.start < span.end <= found.sentences[sentence].end
