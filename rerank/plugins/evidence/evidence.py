@@ -179,7 +179,7 @@ def _conditional(text: UnitText) -> UnitText:
     under = {sentence for sentence, limit in zip(text.sentence_of, limits, strict=True) if limit in _CONDITIONS}
     units = list(text.units)
     for i, unit in enumerate(units):
-        condition = "if" if text.sentence_of[i] in under else "may" if i and limits[i - 1] == "may" else ""
+        condition = "if" if text.sentence_of[i] in under else ""
         units[i] = replace(unit, condition=condition if unit.kind == "word" else "")
     return replace(text, units=tuple(units))
 
