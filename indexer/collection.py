@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self
 from moverank.indexer.arguments import items, switch, texts
 from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import CollectionError, UsageError
-from moverank.indexer.face import Face, pair_options
 from moverank.indexer.files.location import collection_directory
 from moverank.indexer.indexing.collection_vectors import (
     current_settings,
@@ -20,6 +19,7 @@ from moverank.indexer.indexing.collection_vectors import (
     remove_other_vectors,
 )
 from moverank.indexer.indexing.followers import new_follower
+from moverank.indexer.operations.operated import Operated
 from moverank.indexer.operations.operation import Found, Operation, Work
 from moverank.indexer.operations.operation_registry import other_operation
 from moverank.indexer.queries import QueryText, StoredKey
@@ -54,7 +54,7 @@ _NO_SCORES = repeat(None)
 _WITHOUT_SOURCE = Scope(unknown=True)
 
 
-class Collection(Face, StoredDocuments):
+class Collection(Operated, StoredDocuments):
     """An open collection; close it, or use it in a `with` block. Get one by `create` or `open`, not by the constructor.
 
     It is also a container of its documents: `for document in collection`, `len`, `key in collection`, `get`, `keys`.
@@ -75,7 +75,6 @@ class Collection(Face, StoredDocuments):
         self._moving = False  # documents from another shard, which are not new
         self._store, self._embedding = store, embedding
         self._states = Follower(OpenState, store, path, lambda: self._embedding, self._opened)
-        self._run = self._states.run
 
     @staticmethod
     def exists(path: str | Path) -> bool:
@@ -291,7 +290,8 @@ class Collection(Face, StoredDocuments):
         """Remove `new` documents that are near other ones, and return the `changes` of the run; see `index`."""
         from moverank.indexer.indexing.removal import DocumentsToRemove
 
-        if new.within is None or not len(new.ids):
+        within = new.within
+        if within is None or not len(new.ids):
             return changes
         if self._embedding is None:
             raise CollectionError(
@@ -299,8 +299,7 @@ class Collection(Face, StoredDocuments):
                 "next run with dedupe compares them, too"
             )
         self._compact(progress)  # so that the search opens a stored snapshot, and need not write
-        options, within = pair_options(new.within, None, None, None, None, self.settings.ranking)
-        found = self._states.run(lambda state: state.searcher.duplicates_among(new.ids, within, options, progress))
+        found = self._states.run(lambda state: state.searcher.duplicates_among(new.ids, within, progress))
         removed = self._removed(DocumentsToRemove([*found.values()]), progress, new.clear, upkeep=upkeep)
         for key in found.values():
             changed("duplicate", key)
@@ -424,13 +423,11 @@ class Collection(Face, StoredDocuments):
             self._compact(progress)
         return changes
 
-    def _check_writable(self) -> None:
-        """Make changes by others visible; raise LockedError or UsageError if nothing can be removed now."""
+    def _checked_writable(self) -> Self:
         with self._locked():
-            pass
+            return self
 
     def _remove_unless_changed(self, keys: Sequence[str], state: tuple[Any, Settings], progress: Progress) -> Changes:
-        """Remove documents if revision and settings still equal `state`; CollectionError if not."""
         from moverank.indexer.indexing.removal import DocumentsToRemove, check_unchanged
 
         with self._locked():
@@ -526,6 +523,9 @@ class Collection(Face, StoredDocuments):
             opened: Any = self
             return operation.run(opened, Work(progress))
         return self._states.run(partial(operation.run, work=Work(progress)))
+
+    def _prepare(self, options: SearchOptions, progress: Progress) -> None:
+        self._states.run(lambda state: state.searcher.prepare(options, progress))
 
     def _answer_many(self, requests: "Iterable[QueryText | StoredKey]", options: SearchOptions) -> "Iterator[Ranking]":
         return self._states.run_many(lambda state: state.searcher.answer_many(requests, options), options)

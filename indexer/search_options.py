@@ -1,4 +1,4 @@
-"""The options of a search, of a deduplication and of a server, and the callback of progress of long work."""
+"""The options of a search and of a server, and the callback of progress of long work."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -277,6 +277,13 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: checks[name](value) if name in checks else value for name, value in values.items()}
 
 
+FILTER = Option(
+    "Only documents with this label, metadata, key or source: FIELD=V, !=, <, <=, >, >=, ^= (prefix), FIELD, !FIELD; "
+    "repeatable, see `moverank help filters`.",
+    metavar="CONDITION",
+)
+"""The filter of a command."""
+
 TAU = Option(
     "The largest cost at which a word is carried to another.",
     ".6 of the typical cost of words",
@@ -298,54 +305,6 @@ class Progress(Protocol):
 
 def silent(task: str, done: int, total: int | None, unit: str) -> None:
     """No-op `Progress` callback."""
-
-
-@dataclass(frozen=True, slots=True)
-class PairSearch:
-    """Which pairs are found: all `within` a distance, or the `k` nearest of them.
-
-    `progress` is called after each document. `resumed`: an interrupted run continues after the last document done, from
-    a file in the collection's directory.
-    """
-
-    within: float = inf
-    k: int | None = None
-    progress: Progress = silent
-    resumed: bool = True
-
-
-_BY_FIELD = ("oldest", "newest")
-_ORDERS = ("first", "longest", *_BY_FIELD)
-
-
-@dataclass(frozen=True, slots=True)
-class KeepOrder:
-    """The order in which documents are visited: `by` first, longest, oldest or newest, the last two by a `field`.
-
-    Documents that pass the filter `where` come before all others. A document that states something else than a near one
-    is no copy of it, unless `differing` ones are.
-    """
-
-    by: str = "first"
-    field: str = "date"
-    where: Where | None = None
-    differing: bool = False
-
-    @classmethod
-    def of(cls, keep: str, where: Where | None = None, *, differing: bool = False) -> "KeepOrder":
-        """Return the order that a text such as "newest:year" names; UsageError for other texts."""
-        from moverank.indexer.arguments import text
-        from moverank.indexer.errors import UsageError
-
-        by, colon, field = text("keep", keep).partition(":")
-        if by not in _ORDERS or (colon and not (by in _BY_FIELD and field)):
-            raise UsageError(f"keep is first, longest, oldest[:FIELD] or newest[:FIELD], not {keep!r}")
-        return cls(by, field or "date", where, differing)
-
-    @property
-    def by_field(self) -> bool:
-        """Return whether the values of a field determine the order."""
-        return self.by in _BY_FIELD
 
 
 @dataclass(frozen=True, slots=True)

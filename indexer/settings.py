@@ -34,6 +34,8 @@ _DERIVED = ("weights", "gamma", "title_weight", "first_stage", "first_stage_opti
 CHANGEABLE = (*_DERIVED, "rank")
 """Settings that may change later: weights and derived files depend on them, the stored word counts do not."""
 
+AUTO_INDEX, FLAT_INDEX = "auto", "IDMap2,Flat"  # of the first stage: chosen by size; one of whole vectors
+
 AUTO_EMBEDDING = "auto"
 """The source of word vectors while there are none, or too few texts to learn them from."""
 
@@ -89,7 +91,7 @@ class Settings:
     "fisher+bm25", the scorer's best documents are candidates, too."""
     first_stage_options: tuple[str, ...] = ()
     """Options of the encoder, or the metric of given vectors, as "key=value"."""
-    faiss: str = "auto"
+    faiss: str = AUTO_INDEX
     """Factory string of the first stage's index, or "auto": chosen by size whenever the index is written."""
     language: str = DEFAULT
     """The ISO code of the texts' language, "none" for others and for several, or "auto", which the first texts replace

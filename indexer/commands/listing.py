@@ -1,14 +1,19 @@
 """Commands that show what a collection holds: `list`, `show` and `export`."""
 
 import sys
+from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from moverank.indexer.commands.completion import complete_key
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json, TableFormat, WhereOption
+
+if TYPE_CHECKING:
+    from moverank.indexer.search_options import Progress
 
 app = typer.Typer()
 
@@ -96,7 +101,6 @@ def export(
     """Write documents as JSONL, from which `index` or `threads` makes the same documents again, or as a CSV table."""
     from moverank.indexer.collection import Collection
     from moverank.indexer.formatters.csv_tables import document_table, metadata_fields
-    from moverank.indexer.formatters.lines import write_lines
     from moverank.indexer.formatters.progress import Bars
     from moverank.indexer.formatters.terminal import json_line, note, print_lines
 
@@ -113,5 +117,27 @@ def export(
             print_lines(lines)
         else:
             with Bars() as bars:
-                write_lines(output, lines, len(contents), bars)
+                _write_lines(output, lines, len(contents), bars)
             note(f"{len(contents):,} documents are in {output}")
+
+
+def _write_lines(path: Path, lines: Iterable[str], total: int, progress: "Progress") -> None:
+    """Write `total` lines to a file in UTF-8, compressed if its name ends with .gz; IndexerError if that fails.
+
+    It replaces an older one only when it is complete. `progress` is called after each line, which is a document.
+    """
+    import gzip
+
+    from moverank.indexer.errors import IndexerError
+    from moverank.indexer.files.atomic_write import named_file
+
+    try:
+        with named_file(path) as file:
+            # Without a name and a time in the header, equal lines make equal files.
+            packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if path.suffix == ".gz" else nullcontext(file)
+            with packed as target:
+                for done, line in enumerate(lines, start=1):
+                    target.write(line.encode(errors="replace") + b"\n")
+                    progress("Exporting", min(done, total), total, "documents")
+    except OSError as error:
+        raise IndexerError(f"{path}: cannot be written: {error.strerror}") from error

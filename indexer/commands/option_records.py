@@ -1,6 +1,6 @@
 """Options as records: a command names the dataclasses that it takes, and gets them built from its options."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
@@ -62,7 +62,10 @@ def typed_option(option: Option, *flags: str, complete: Any = None, parser: Any 
     )
 
 
-_COMPLETED: dict[str, Any] = {"rank": complete_rank, "distance": complete_rank, "group_by": complete_field}
+_COMPLETED: dict[str, Any] = {
+    **dict.fromkeys(("rank", "distance"), complete_rank),
+    **dict.fromkeys(("group_by", "where", "keep_where"), complete_field),
+}
 
 
 def typed(kind: Any) -> Any:
@@ -70,7 +73,7 @@ def typed(kind: Any) -> Any:
     parts = get_args(kind) if isinstance(kind, UnionType) else (kind,)
     if bool in parts:
         return bool
-    if any(get_origin(one) in (list, tuple, Iterable) for one in parts):
+    if any(get_origin(one) in (list, tuple, Iterable, Sequence) for one in parts):
         return list[str] | None if NoneType in parts else list[str]
     if str in parts:
         return str | None if NoneType in parts else str

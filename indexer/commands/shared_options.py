@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import typer
 
 from moverank.indexer.commands.completion import complete_field, complete_rank
-from moverank.indexer.commands.option_records import option_of
-from moverank.indexer.search_options import SearchOptions
+from moverank.indexer.commands.option_records import option_of, typed_option
+from moverank.indexer.search_options import FILTER, SearchOptions
 
 if TYPE_CHECKING:
     from moverank.indexer.operations.operated import Operated
@@ -73,15 +73,7 @@ def opened(index: Path, server: str | None) -> "Iterator[Operated]":
         yield collection
 
 
-WhereOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="CONDITION",
-        help="Only documents with this label, metadata, key or source: FIELD=V, !=, <, <=, >, >=, ^= (prefix), FIELD, "
-        "!FIELD; repeatable, see `moverank help filters`.",
-        autocompletion=complete_field,
-    ),
-]
+WhereOption = Annotated[list[str] | None, typed_option(FILTER, complete=complete_field)]
 Rank = Annotated[str | None, option_of(SearchOptions, "rank")]
 Gamma = Annotated[float | None, option_of(SearchOptions, "gamma")]
 TableFormat = Annotated[Literal["text", "csv"], typer.Option("--format", help="csv: a table with a header.")]

@@ -20,8 +20,7 @@ from moverank.indexer.reading.finding.origins import Origins
 from moverank.indexer.reading.inputs.vectors_by_key import VectorsByKey
 from moverank.indexer.reading.reading import Read
 from moverank.indexer.search_options import Progress
-from moverank.indexer.settings import Settings
-from moverank.indexer.snapshot.faiss_index import AUTO, FLAT
+from moverank.indexer.settings import AUTO_INDEX, FLAT_INDEX, Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,11 +209,11 @@ def _created(
 def _index_note(collection: Collection, previous: str) -> Iterator[str]:
     """Report the index that was chosen by size, if it differs from the `previous` factory string."""
     index = collection.index_in_use()
-    if index and collection.settings.faiss == AUTO and index.factory != previous:
+    if index and collection.settings.faiss == AUTO_INDEX and index.factory != previous:
         yield index.sentence()
 
 
 def _index_factory(collection: Collection) -> str:
     """Return the factory string of the index in use; without one, all vectors are compared, as in a flat index."""
     index = collection.index_in_use()
-    return index.factory if index else FLAT
+    return index.factory if index else FLAT_INDEX

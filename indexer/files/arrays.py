@@ -7,10 +7,10 @@ read other memory. So the indices in a file are checked once, when the file is f
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ Arrays = Mapping[str, NDArray[Any]]
 
 Kinds = Mapping[str, tuple[str, int]]
 """The dtype and the number of dimensions of arrays, by name."""
+
+SumType = TypeVar("SumType", np.int64, np.float64)
+"""The type of sums."""
 
 MOST_FILES = 16
 """The most caches of a snapshot in a directory: enough for a few values of gamma and a few languages."""
@@ -192,3 +195,15 @@ def are_starts(starts: NDArray[Any], rows: int, entries: int, *, filled: bool = 
     if rows < 0 or len(starts) != rows + 1 or starts[0] != 0 or starts[-1] != entries:
         return False
     return bool(np.all(starts[1:] > starts[:-1] if filled else starts[1:] >= starts[:-1]))
+
+
+def kept(
+    path: Path, key: str, compute: Callable[[], NDArray[SumType]], size: int, kind: type[SumType]
+) -> NDArray[SumType]:
+    """Return the result (size,) of `compute`, kept in the file `path` for `key` unless that is not writable."""
+    stored = read_arrays(path, key, {"sums": (np.dtype(kind).str, 1)})
+    if stored and len(stored["sums"]) == size:
+        return stored["sums"]
+    result = compute()
+    write_arrays(path, {"sums": result}, key)
+    return result

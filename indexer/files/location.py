@@ -1,4 +1,4 @@
-"""Where a collection is: a directory, or a schema of a PostgreSQL database, which has a directory for derived files.
+"""Where a collection is: a directory, or a database that machines share, which has a directory for derived files.
 
 That directory is in a cache, and holds a file with the URL; otherwise it is like any other collection's.
 """
@@ -7,14 +7,13 @@ import os
 import re
 import shlex
 import sys
-from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
-from urllib.parse import parse_qs, unquote, urlsplit
 
 from moverank.indexer.arguments import place
 from moverank.indexer.errors import CollectionError, UsageError
 from moverank.indexer.files.atomic_write import atomic_file
+from moverank.indexer.files.databases import database_kind, databases, normal_url, scheme_of
 
 CACHE = "MOVERANK_CACHE"
 """The variable that names the directory of all caches."""
@@ -25,16 +24,6 @@ URL_FILE = "database.url"
 TRUSTED = "MOVERANK_TRUSTED"
 """The variable that lists directories whose files may name databases and clusters, which then get credentials."""
 
-_VARIABLES = {
-    "user": "PGUSER",
-    "host": "PGHOST",
-    "hostaddr": "PGHOSTADDR",
-    "port": "PGPORT",
-    "dbname": "PGDATABASE",
-    "service": "PGSERVICE",
-}
-"""Variables of PostgreSQL's library that choose the database or its user, by the URL parameter that overrides each."""
-
 _LONGEST_URL = 4096
 
 _OWN_CLUSTERS = ("", "auto")  # Ray addresses: a cluster of this command only, the user's cluster on this machine
@@ -42,10 +31,7 @@ _OWN_CLUSTERS = ("", "auto")  # Ray addresses: a cluster of this command only, t
 _UNPROVEN: dict[Path, str] = {}
 """By cache, a URL given to this process whose password differs from the stored one, and may be the right one."""
 
-_FORM = "postgresql://USER@HOST/DATABASE?schema=SCHEMA"
-_URL = re.compile(r"postgres(ql)?:/{1,2}(?=\S)")  # a Path turns // into /
 _OTHER_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_SCHEMA = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _PASSWORD = re.compile(r"(?<=[?&])\w*password=[^&\s]*&?")
 _DIGEST = re.compile(r"-[0-9a-f]{16}$")
 
@@ -53,15 +39,16 @@ _DIGEST = re.compile(r"-[0-9a-f]{16}$")
 def collection_directory(name: str | Path) -> Path:
     """Return the directory of a collection: `name` itself, or the cache directory of the database whose URL `name` is.
 
-    A URL is `postgresql://USER@HOST/DATABASE?schema=SCHEMA`. The directory of a URL is created. Raises UsageError for
-    an invalid URL, CollectionError if the cache cannot be written.
+    The directory of a URL is created. Raises UsageError for an invalid URL, PlugInError for one of a missing plug-in,
+    CollectionError if the cache cannot be written.
     """
     text = place("the place of a collection", name)
     if not is_url(text):
         if _OTHER_URL.match(text):
-            raise UsageError(f"{without_passwords(text)}: a collection is a directory, or {_FORM}")
+            forms = ", or ".join(["a directory", *(databases().of(name).FORM for name in databases().names())])
+            raise UsageError(f"{without_passwords(text)}: a collection is {forms}")
         return Path(text)
-    url = _normal(text)
+    url = normal_url(text)
     directory = _cache_of(url)
     stored = _stored_url(directory)
     if stored is None:
@@ -95,11 +82,11 @@ def make_cache(directory: Path, url: str) -> None:
 
 def is_url(name: str) -> bool:
     """Return whether the name of a collection is the URL of a database."""
-    return bool(_URL.match(name))
+    return bool(scheme_of(name))
 
 
 def is_in_one_place(place: str | Path) -> bool:
-    """Return whether a place is surely a directory, or a schema of a database, and no other store's."""
+    """Return whether a place is surely a directory, or in a database, and no other store's."""
     path = Path(place)
     return is_url(str(place)) or path.suffix in ("", ".index") or path.is_dir()
 
@@ -143,19 +130,19 @@ def trusted_url(directory: Path) -> str | None:
     url = database_url(directory)
     if url is not None:
         check_trusted(url, directory)
-    return url and _normal(url)
+    return url and normal_url(url)
 
 
 def check_trusted(url: str, place: Path) -> None:
     """Raise CollectionError if only the file or directory at `place` names a database.
 
-    PostgreSQL's library sends the user's credentials ($PGPASSWORD, ~/.pgpass, keys) to any host. So the user must have
+    A database's library may send the user's credentials, as from $PGPASSWORD, to any host. So the user must have
     named the URL before (its cache then exists), with or without the password, or trust the place: see `_is_trusted`.
     """
     if _is_trusted(place):
         return
-    known = database_url(_cache_of(_normal(url))) if is_url(url) else None
-    if known is None or _normal(url) not in (known, without_passwords(known)):
+    known = database_url(_cache_of(normal_url(url))) if is_url(url) else None
+    if known is None or normal_url(url) not in (known, without_passwords(known)):
         raise CollectionError(
             f"{place} names a database, to which your credentials would be sent: if you trust it, name it once "
             f"yourself, `moverank info -i {_quoted(without_passwords(url))}`, or list the directory in ${TRUSTED}"
@@ -188,10 +175,6 @@ def _is_trusted(place: Path) -> bool:
     return any(place.resolve().is_relative_to(directory.resolve()) for directory in trusted)
 
 
-def _normal(url: str) -> str:
-    return _URL.sub("postgresql://", url, count=1)
-
-
 def _quoted(name: str) -> str:
     return shlex.quote("".join(letter if letter.isprintable() else "?" for letter in name))
 
@@ -213,41 +196,6 @@ def _cache_of_cluster(address: str) -> Path:
 
 
 def _cache_of(url: str) -> Path:
-    """Return the cache directory for a URL with the environment's variables; UsageError for an invalid URL.
-
-    Each user and role has its own, since they may see other rows. Only the password makes no difference.
-    """
-    try:
-        parts = urlsplit(url)
-        user, host, port = parts.username, parts.hostname, parts.port
-    except ValueError as error:  # do not show the URL: it may have a password anywhere
-        raise UsageError(
-            f"the URL of the database is invalid: it must be {_FORM}, where special characters of names and passwords "
-            "are percent-encoded, as %40 for @, and a port is a number"
-        ) from error
-    query = parse_qs(parts.query, keep_blank_values=True)
-    named = query.get("schema", ["public"])
-    if len(named) != 1 or not _SCHEMA.fullmatch(named[0]) or parts.fragment:
-        raise UsageError(
-            f"{without_passwords(url)}: the schema must be one name of letters, digits and _, as in ?schema=forum"
-        )
-    given = {"user": user, "host": host, "port": port, "dbname": parts.path.strip("/")} | query
-    added = {name: os.environ.get(variable) for name, variable in _VARIABLES.items() if not given.get(name)}
-    service = query.get("service", [added.get("service")])[0]
-    if service:
-        added["section"] = repr(_section(service))
-    others = without_passwords(f"//?{parts.query}")
-    identity = repr((user, host, port, unquote(parts.path), others, added, os.geteuid()))
-    return cache_root() / f"{named[0]}-{blake2b(identity.encode(), digest_size=8).hexdigest()}"
-
-
-def _section(service: str) -> list[str]:
-    """Return the lines of a service in PostgreSQL's service files, such as user and host, without the password."""
-    own = os.environ.get("PGSERVICEFILE") or os.path.expanduser("~/.pg_service.conf")  # noqa: PTH111 - never fails
-    found, inside = list[str](), False
-    for path in (own, f"{os.environ.get('PGSYSCONFDIR', '')}/pg_service.conf"):
-        with suppress(OSError):
-            for line in map(str.strip, Path(path).read_text(encoding="utf-8", errors="replace").splitlines()):
-                inside = line == f"[{service}]" if line.startswith("[") else inside
-                found += [line] if inside and not line.startswith(("#", "password")) else []
-    return found
+    """Return the cache directory for a URL; raises the errors of `collection_directory`."""
+    name, identity = database_kind(url).identity(url)
+    return cache_root() / f"{name}-{blake2b(identity.encode(), digest_size=8).hexdigest()}"

@@ -13,7 +13,7 @@ from moverank.indexer.formatters.csv_tables import csv_line
 from moverank.indexer.formatters.escaping import isolated
 from moverank.indexer.formatters.lines import difference, some_words
 from moverank.indexer.formatters.terminal import flow_table
-from moverank.indexer.search.deduplication import Deduplication, Duplicate
+from moverank.indexer.search.near_documents import Deduplication, Duplicate
 
 _FARTHEST = 10
 """How many of the removed documents that are farthest from their kept one are shown."""
@@ -23,16 +23,8 @@ _INDENT = (0, 0, 1, 8)
 def duplicate_objects(found: Deduplication, *, flows: bool) -> Iterator[dict[str, Any]]:
     """Yield the JSON object of each removed document."""
     for one in found.removed:
-        values = {
-            "key": one.key,
-            "title": one.title,
-            "duplicate_of": one.of,
-            "duplicate_of_title": one.of_title,
-            "distance": one.distance,
-            "unknown_words": [list(words) for words in one.unknown_words],
-            "differences": [list(words) for words in one.differences],
-        }
-        yield values | ({"flows": [flow.to_dict() for flow in one.flows]} if flows else {})
+        values = {name: value for name, value in one.to_dict().items() if name != "beginnings"}
+        yield values | ({"flows": values.get("flows", [])} if flows else {})
 
 
 def duplicate_csv_lines(found: Deduplication) -> Iterator[str]:

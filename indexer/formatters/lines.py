@@ -1,24 +1,15 @@
-"""Results as lines: pairs of documents and clusters of them, reranked candidates, exported documents.
+"""Results as lines: pairs of documents and clusters of them, reranked candidates."""
 
-A file of lines, JSONL or CSV, replaces an older one only when it is complete.
-"""
-
-import gzip
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
 from math import isnan
-from pathlib import Path
 from typing import Any
 
-from moverank.indexer.errors import IndexerError
-from moverank.indexer.files.atomic_write import named_file
 from moverank.indexer.formatters.csv_tables import csv_line
 from moverank.indexer.formatters.document_lines import padded
 from moverank.indexer.formatters.escaping import isolated, printable
 from moverank.indexer.reading.inputs.candidate_lists import CandidateList
-from moverank.indexer.search.pairs import Pairs
-from moverank.indexer.search_options import Progress
+from moverank.indexer.search.near_documents import Pairs
 from moverank.rerank.evaluation.measures import run_field
 from moverank.rerank.ranking import Hit, Ranking
 
@@ -63,14 +54,7 @@ def csv_lines(found: Pairs, *, clusters: bool) -> Iterator[str]:
 def pair_objects(found: Pairs) -> Iterator[dict[str, Any]]:
     """Yield the JSON object of each pair."""
     for pair in found.pairs:
-        yield {
-            "key": pair.keys[0],
-            "other": pair.keys[1],
-            "distance": pair.distance,
-            "titles": list(pair.titles),
-            "unknown_words": [list(words) for words in pair.unknown_words],
-            "differences": [list(words) for words in pair.differences],
-        }
+        yield {name: value for name, value in pair.to_dict().items() if name != "beginnings"}
 
 
 def cluster_objects(found: Pairs) -> Iterator[dict[str, Any]]:
@@ -115,23 +99,6 @@ def _line(cells: list[str], *, aligned: bool) -> str:
         return "\t".join(map(printable, cells))
     distance, *keys, last = cells
     return "  ".join([distance.rjust(6), *(padded(key, _KEY) for key in keys), isolated(last)]).rstrip()
-
-
-def write_lines(path: Path, lines: Iterable[str], total: int, progress: Progress) -> None:
-    """Write `total` lines to a file in UTF-8, compressed if its name ends with .gz; IndexerError if that fails.
-
-    `progress` is called after each line, which is a document.
-    """
-    try:
-        with named_file(path) as file:
-            # Without a name and a time in the header, equal lines make equal files.
-            packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if path.suffix == ".gz" else nullcontext(file)
-            with packed as target:
-                for done, line in enumerate(lines, start=1):
-                    target.write(line.encode(errors="replace") + b"\n")
-                    progress("Exporting", min(done, total), total, "documents")
-    except OSError as error:
-        raise IndexerError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def reranked_lines(candidates: CandidateList, ranking: Ranking, name: str) -> list[str]:

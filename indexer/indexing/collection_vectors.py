@@ -18,7 +18,6 @@ from moverank.indexer.files.directory import VECTORS
 from moverank.indexer.files.location import display_name
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader, Store, Writer, open_existing, repeated
-from moverank.indexer.store.stored_files import fetch_folder, store_folder
 from moverank.indexer.vectors.manifest import FINGERPRINT as FINGERPRINT
 from moverank.indexer.vectors.manifest import FOLDER as FOLDER
 from moverank.indexer.vectors.manifest import vectors_folder as vectors_folder
@@ -28,14 +27,13 @@ from moverank.rerank.words.embedding import Embedding
 
 def publish_vectors(writer: Writer, folder: Path) -> None:
     """Store the files of the word vectors in `folder` instead of all others, in the writer's transaction."""
-    writer.drop_files()
-    store_folder(writer, folder)
+    writer.rows.store_folder(folder)
 
 
 def fetch_vectors(reader: Reader, folder: Path) -> None:
     """Write the files of the word vectors to `folder`, where they are missing; VectorsError if there are none."""
     try:
-        found = fetch_folder(reader, folder)
+        found = reader.rows.fetch_folder(folder)
     except OSError as error:
         raise VectorsError(f"{folder}: cannot be written: {error.strerror}") from error
     if not found:

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import DamagedFile
+from moverank.indexer.files.arrays import kept
 from moverank.indexer.files.directory import CACHED
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.cached_coverage import Coverage, read_coverage, write_coverage
-from moverank.indexer.snapshot.caches import kept
 from moverank.indexer.snapshot.snapshot_files import Snapshot, newest_snapshot
 from moverank.indexer.store import CountedPart, Reader, StoredWord
 from moverank.rerank.runtime.parallel import batches

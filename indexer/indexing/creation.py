@@ -21,8 +21,8 @@ from moverank.indexer.indexing.collection_vectors import (
     publish_vectors,
 )
 from moverank.indexer.search_options import Progress
-from moverank.indexer.settings import Settings, check_settings
-from moverank.indexer.snapshot.faiss_index import AUTO, FLAT, check_factory
+from moverank.indexer.settings import AUTO_INDEX, FLAT_INDEX, Settings, check_settings
+from moverank.indexer.snapshot.faiss_index import check_factory
 from moverank.indexer.store import Store, exists, open_store, sqlite_url
 from moverank.indexer.vectors.importing import import_vectors
 from moverank.indexer.vectors.open_vectors import open_vectors
@@ -43,7 +43,7 @@ def check_choices(settings: Settings, embedding: Embedding | None = None) -> Non
     elif settings.embedding in TRAINED:
         check_trained_weights(settings.ranking, normalize=settings.normalize is not False)
     check_training(settings.embedding, settings.train_options)
-    if settings.faiss not in (AUTO, FLAT):
+    if settings.faiss not in (AUTO_INDEX, FLAT_INDEX):
         space = settings.space(0)
         # The word vectors do not determine the dimension of given ones.
         check_factory(

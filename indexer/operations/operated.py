@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from moverank.indexer.errors import UsageError
 from moverank.indexer.operations.operation import Found, Operation
 from moverank.indexer.search_options import Progress, SearchOptions, Where, silent
 
@@ -10,7 +11,9 @@ if TYPE_CHECKING:  # a client imports none of them
     from pathlib import Path
 
     from moverank.indexer.documents import Event, Watch
+    from moverank.indexer.opening import Opened
     from moverank.indexer.queries import QueryText, Scores, SomeTexts, StoredKey
+    from moverank.indexer.search.near_documents import Deduplication, Pairs
     from moverank.rerank.distance.explain import Explanation, WhyNot
     from moverank.rerank.plugins.evidence.evidence import Evidence
     from moverank.rerank.plugins.evidence.text_changes import TextChanges
@@ -36,6 +39,10 @@ class Operated:
         Otherwise the first search does so, without `progress`. An interrupted run continues later. A server does it
         by itself.
         """
+        self._prepare(SearchOptions.of(options, fields), progress)
+
+    def _prepare(self, options: SearchOptions, progress: Progress) -> None:
+        pass
 
     def search(
         self,
@@ -260,3 +267,54 @@ class Operated:
 
         kind: Any = other_operation(name)
         return self.run(kind(**options), progress=progress)
+
+    def pairs(
+        self, within: float | None = None, k: int | None = None, *, progress: Progress = silent, **fields: Any
+    ) -> "Pairs":
+        """Find all pairs of documents whose distance is at most `within`, or the `k` nearest of them, exactly.
+
+        Further keywords are the fields of `PairOptions`. `rank`: "wmd" or "pwmd" with options, by default with the
+        collection's gamma and word weights; or a sum, of which the larger total with either document as the query
+        counts, by one search for each document. `gamma` and `where` as in `SearchOptions`. `unknown`: words without a
+        vector are "ignored", or "far" from all other words. `progress` is called after each document; an interrupted
+        run by wmd or pwmd continues after the last of these at the next call with the same arguments, unless it is not
+        `resumed`. Raises UsageError for other rankings, and without `within` and `k`; a server needs `k`.
+        """
+        from moverank.indexer.operations.pairs import FindPairs
+        from moverank.indexer.pair_options import PairOptions
+
+        return self.run(FindPairs(search=PairOptions(within=within, k=k, **fields)), progress=progress)
+
+    def dedupe(
+        self,
+        within: float | str,
+        *,
+        remove: bool = False,
+        confirmed: bool = False,
+        dry_run: bool = False,
+        progress: Progress = silent,
+        **fields: Any,
+    ) -> "Deduplication":
+        """Choose documents to keep so that every other one is `within` a distance of a kept one, and no two kept are.
+
+        Further keywords are the fields of `DedupeOptions`. Documents are visited in the order `keep`: "first" (as they
+        were indexed), "longest" (by counted words), or "oldest" or "newest" by the field `date`, or another one
+        ("newest:year"); a document is kept unless a kept one is within the distance. Documents that pass the filter
+        `keep_where` come before all others, documents without the field last, equal ones as they were indexed. The rest
+        is as in `pairs`; `explained`: with the flows of each removed document. `within`: also a share of all pairs,
+        such as "0.01%": the distance of the last of so many nearest ones. `unknown`: None is "far" for WMD with weights
+        that do not come from vectors, without flows, else "ignored". Documents that differ in a negation, a number, a
+        quantity, a date or a limiting word are no copies, unless `differing` ones are; see `Deduplication.differing`.
+        `remove`: remove the others, more than half only if `confirmed`, and compare the rest again until no two are
+        near, since weights depend on all documents; with `dry_run`, remove nothing. CollectionError, and no more is
+        removed, if the collection was changed meanwhile.
+        """
+        from moverank.indexer.operations.dedupe import deduplicated
+        from moverank.indexer.pair_options import DedupeOptions
+
+        search = DedupeOptions(within=within, **fields)
+        return deduplicated(self, search, progress, remove=remove, confirmed=confirmed, dry_run=dry_run)
+
+    def _checked_writable(self) -> "Opened":
+        """Make changes by others visible; raise the errors of a removal: a taken lock, unusable settings."""
+        raise UsageError("a server removes no near duplicates: run `dedupe` where the collection is")

@@ -9,13 +9,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
-from moverank.indexer.search_options import KeepOrder, PairSearch, Progress, SearchOptions, Where, silent
+from moverank.indexer.pair_options import DedupeOptions, PairSearch
+from moverank.indexer.search_options import Progress, SearchOptions, Where, silent
 from moverank.rerank.answer import Answer
 
 if TYPE_CHECKING:  # a client imports none of them
     from moverank.indexer.queries import QueryText, StoredKey
-    from moverank.indexer.search.deduplication import Deduplication
-    from moverank.indexer.search.pairs import Pairs
+    from moverank.indexer.search.near_documents import Deduplication, Pairs
     from moverank.indexer.settings import Settings
     from moverank.indexer.state.contents import Description
     from moverank.indexer.store import Entry
@@ -57,14 +57,12 @@ class Searchable(Protocol):
         """Rank stored documents."""
         ...
 
-    def pairs(self, search: PairSearch, options: SearchOptions, *, far: bool = False) -> "Pairs":
+    def pairs(self, search: PairSearch, options: SearchOptions, /) -> "Pairs":
         """Find the nearest pairs of documents."""
         ...
 
-    def dedupe(
-        self, search: PairSearch, options: SearchOptions, keep: KeepOrder, *, far: bool = False, explained: bool = False
-    ) -> "Deduplication":
-        """Choose documents to keep, of which no two are within a distance; `explained`: with the flows of the rest."""
+    def dedupe(self, search: PairSearch, options: SearchOptions, keep: DedupeOptions, /) -> "Deduplication":
+        """Choose documents to keep, of which no two are within a distance."""
         ...
 
 

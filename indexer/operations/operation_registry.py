@@ -22,10 +22,12 @@ PLUG_INS = PlugIns[Operation[Any]](
 
 def own_operations() -> tuple[type[Operation[Any]], ...]:
     """Return the operations of the core, but for `Search`, which servers have in forms of its own."""
+    from moverank.indexer.operations.dedupe import FindDuplicates
     from moverank.indexer.operations.explain import Explain, ExplainExclusion
+    from moverank.indexer.operations.pairs import FindPairs
     from moverank.indexer.operations.search import Rerank, Similar
 
-    return (Similar, Rerank, Explain, ExplainExclusion)
+    return (Similar, Rerank, Explain, ExplainExclusion, FindPairs, FindDuplicates)
 
 
 def operation_named(name: str) -> Any:

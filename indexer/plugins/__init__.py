@@ -1,4 +1,4 @@
-"""What the core does without: each folder adds commands, operations or stores, which are found by entry points.
+"""What the core does without: each folder adds commands, operations, stores or databases, found by entry points.
 
 A plug-in knows the core, and no other plug-in; the core imports none of them.
 """

@@ -25,6 +25,10 @@ class AnswerSize:
         if self._most is not None:
             self._add(reader.text_length(ids))
 
+    def add_facts(self, characters: int) -> None:
+        """Count what pairs show of their documents."""
+        self._add(characters)
+
     def add_bags(self, *sizes: int) -> None:
         """Count the flows between bags of so many words."""
         self._add(_OF_WORD * sum(sizes))

@@ -4,110 +4,30 @@ The kept documents are a maximal independent set of the graph of all pairs withi
 an order; each is kept unless it is within the distance of an earlier kept one.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.documents import Changes
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters import matching_ids, sizes_of
+from moverank.indexer.pair_options import DedupeOptions, PairSearch
 from moverank.indexer.search.differences import Facts
+from moverank.indexer.search.near_documents import Deduplication
 from moverank.indexer.search.ordering import rounded
 from moverank.indexer.search.pair_search import FoundPairs
-from moverank.indexer.search.pairs import Pair, Pairs, PairSource
+from moverank.indexer.search.pairs import PairSource
 from moverank.indexer.search.term_scores import TermScores
-from moverank.indexer.search_options import KeepOrder, PairSearch
 from moverank.indexer.store import Reader
 from moverank.rerank.bags.bag import lookup
-from moverank.rerank.ranking import Flow, StageCounts
-
-
-@dataclass(frozen=True, slots=True)
-class Duplicate:
-    """A document that is not kept, and the nearest kept one, `of`, by their keys and titles, with their distance.
-
-    `unknown_words` are, of each of the two, the words without a vector that the other lacks; `differences` and
-    `beginnings` are as in `Pair`. `flows` lead from the document to the kept one, if they were requested.
-    """
-
-    key: str
-    title: str
-    of: str
-    of_title: str
-    distance: float
-    unknown_words: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    differences: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    beginnings: tuple[str, str] = ("", "")
-    flows: tuple[Flow, ...] = ()
-
-    @classmethod
-    def of_pair(cls, pair: Pair) -> Self:
-        """Return the first document of a pair beside the second one, which is kept."""
-        (key, of), (title, of_title) = pair.keys, pair.titles
-        return cls(key, title, of, of_title, pair.distance, pair.unknown_words, pair.differences, pair.beginnings)
-
-    @property
-    def differs(self) -> bool:
-        """Return whether the documents differ in words without a vector."""
-        return any(self.unknown_words)
-
-
-@dataclass(frozen=True, slots=True)
-class Deduplication:
-    """The keys of the documents that are `kept`, in the order of the choice, and the `removed` ones, nearest first.
-
-    Each removed document is `within` the distance of a kept one, and no two kept ones that state the same are.
-    Documents that are not compared are in neither: those that the filter excludes, those without words, and by WMD
-    those of which no word has a vector, unless such words are far. `differing` are kept ones within the distance of an
-    earlier kept one that states something else, such as a negation or another number. `compared` is the number of all
-    pairs, `counts` are the cascade's, `ranked_by` names the distance. `why_empty` says why no document passes the
-    filter, if none does. `changes` are those of the collection; None: nothing was removed from it.
-    """
-
-    kept: tuple[str, ...]
-    removed: tuple[Duplicate, ...]
-    within: float
-    compared: int
-    counts: StageCounts
-    ranked_by: str
-    why_empty: str | None = None
-    changes: Changes | None = None
-    differing: tuple[Duplicate, ...] = ()
-
-    @classmethod
-    def of(cls, removals: Pairs, kept: Sequence[str], within: float, differing: Pairs) -> Self:
-        """Return the result for pairs of a removed document and the kept one that it is a copy of."""
-        removed, others = (tuple(map(Duplicate.of_pair, pairs.pairs)) for pairs in (removals, differing))
-        about = removals.compared, removals.counts, removals.ranked_by, removals.why_empty
-        return cls(tuple(kept), removed, within, *about, differing=others)
-
-    def after(self, earlier: Self) -> Self:
-        """Return both rounds of a removal as one, with the comparisons of the `earlier` one."""
-        removed = (*earlier.removed, *self.removed)
-        return replace(earlier, kept=self.kept, removed=removed, differing=self.differing)
-
-    def with_changes(self, changes: Changes) -> Self:
-        """Return the deduplication with the changes of a further removal."""
-        before = self.changes.removed if self.changes else 0
-        return replace(self, changes=replace(changes, removed=before + changes.removed))
-
-    @property
-    def groups(self) -> tuple[tuple[str, tuple[Duplicate, ...]], ...]:
-        """Return each kept document that has copies, by its key, with these, nearest first; the largest group first."""
-        groups = dict[str, list[Duplicate]]()
-        for one in self.removed:
-            groups.setdefault(one.of, []).append(one)
-        found = ((key, tuple(groups[key])) for key in self.kept if key in groups)
-        return tuple(sorted(found, key=lambda group: -len(group[1])))
+from moverank.rerank.ranking import Flow
 
 
 def deduplicate(
     source: PairSource,
     search: PairSearch,
-    keep: KeepOrder,
+    keep: DedupeOptions,
     order_of: Callable[[NDArray[np.int64]], NDArray[np.intp]],
     flows_of: Callable[[int, int], tuple[Flow, ...]] | None = None,
 ) -> Deduplication:
@@ -187,9 +107,9 @@ def _independent_set(earlier: NDArray[np.int64], later: NDArray[np.int64], n: in
 
 
 def visiting_order(
-    keep: KeepOrder, reader: Reader, scores: TermScores, elsewhere: Collection[str], ids: NDArray[np.int64]
+    keep: DedupeOptions, reader: Reader, scores: TermScores, elsewhere: Collection[str], ids: NDArray[np.int64]
 ) -> NDArray[np.intp]:
-    """Return the positions (n,) in `ids` (n,), increasing, of documents in the order `keep`; equal ones by id.
+    """Return the positions (n,) in `ids` (n,), increasing, of documents in the order of `keep`; equal ones by id.
 
     `scores` counts words. `elsewhere`: fields of documents in other shards. Raises UsageError if no document has a date
     or a number in the field.
@@ -199,7 +119,7 @@ def visiting_order(
         sizes = -lengths_of(scores, ids)
     elif keep.by_field:
         sizes = _places_by_field(keep, ids, reader)
-    preferred = np.isin(ids, matching_ids(reader, keep.where, elsewhere))  # all without a filter
+    preferred = np.isin(ids, matching_ids(reader, keep.keep_where, elsewhere))  # all without a filter
     return np.lexsort((ids, sizes, ~preferred))
 
 
@@ -211,7 +131,7 @@ def lengths_of(scores: TermScores, ids: NDArray[np.int64]) -> NDArray[np.float64
     return lengths
 
 
-def _places_by_field(keep: KeepOrder, ids: NDArray[np.int64], reader: Reader) -> NDArray[np.float64]:
+def _places_by_field(keep: DedupeOptions, ids: NDArray[np.int64], reader: Reader) -> NDArray[np.float64]:
     """Return the places (n,) of documents in the order of the values of a field; those without one come last.
 
     Of several values, the first in this order counts.

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from moverank.indexer.store import Reader
+from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.words.limiting_words import NEGATIONS
 from moverank.rerank.words.tokenizer import Tokenizer
 from moverank.rerank.words.typed_units import negates, units_of
@@ -68,6 +69,7 @@ def stored_facts(reader: Reader, ids: Sequence[int], tokenizer: Tokenizer) -> di
     """Return the facts of stored documents; their texts are read some at a time."""
     found = dict[int, Facts]()
     for start in range(0, len(ids), _TOGETHER):
-        texts = reader.texts(ids[start : start + _TOGETHER])
-        found |= {id_: Facts(stated(own, tokenizer), beginning_of(own)) for id_, own in texts.items()}
+        for id_, own in reader.texts(ids[start : start + _TOGETHER]).items():
+            check_time()
+            found[id_] = Facts(stated(own, tokenizer), beginning_of(own))
     return {id_: found.get(id_, Facts({}, "")) for id_ in ids}

@@ -1,17 +1,20 @@
 """The nearest pairs of documents of a collection, and the graph of the k nearest neighbours of each."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
 from moverank.indexer.files.checksums import checksum
+from moverank.indexer.pair_options import PairSearch
 from moverank.indexer.ranking_spec import RankingSpec
-from moverank.indexer.search.differences import Facts, FactsIn, Stated
+from moverank.indexer.search.answer_size import AnswerSize
+from moverank.indexer.search.differences import Facts, FactsIn
 from moverank.indexer.search.document_words import row_words
+from moverank.indexer.search.near_documents import PairedDocument, Pairs
 from moverank.indexer.search.pair_search import (
     ComparedBags,
     FoundPairs,
@@ -22,106 +25,11 @@ from moverank.indexer.search.pair_search import (
 from moverank.indexer.search.phases import Search, answer_many
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.view import View
-from moverank.indexer.search_options import PairSearch, Progress
+from moverank.indexer.search_options import Progress
 from moverank.indexer.store import Reader
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import inverse_document_frequency, with_factors
 from moverank.rerank.distance.near_words import NearWords
-from moverank.rerank.ranking import StageCounts
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two documents, by their `keys` and `titles`, and their distance.
-
-    `unknown_words` are, of each document, the words without a vector that the other lacks. `differences` are, of each,
-    the negations, numbers, quantities, dates and limiting words that the other lacks; see `differences.stated`.
-    `beginnings` are those of the texts of documents without a title, and the titles of others.
-    """
-
-    keys: tuple[str, str]
-    titles: tuple[str, str]
-    distance: float
-    unknown_words: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    differences: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    beginnings: tuple[str, str] = ("", "")
-
-    @property
-    def differ(self) -> bool:
-        """Return whether the documents differ in words without a vector."""
-        return any(self.unknown_words)
-
-    @classmethod
-    def of(cls, one: "PairedDocument", other: "PairedDocument", distance: float) -> "Pair":
-        """Return a pair of documents."""
-        return cls(
-            (one.key, other.key),
-            (one.title, other.title),
-            distance,
-            _apart(one.unknown_words, other.unknown_words),
-            _unshared(one.stated, other.stated),
-            (one.title or one.beginning, other.title or other.beginning),
-        )
-
-
-class PairedDocument(NamedTuple):
-    """A document of a pair: its words without a vector, what it states, and the beginning of its text."""
-
-    key: str
-    title: str
-    unknown_words: Sequence[str]
-    stated: Stated
-    beginning: str
-
-
-def _unshared(one: Stated, other: Stated) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what each of two documents states and the other does not, as it is written."""
-    first, second = _apart(one, other)
-    return tuple(one[name] for name in first), tuple(other[name] for name in second)
-
-
-def _apart(one: Iterable[str], other: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what each of two sets has and the other lacks."""
-    first, second = set(one), set(other)
-    return tuple(sorted(first - second)), tuple(sorted(second - first))
-
-
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """The `pairs` that were found, nearest first; of `Collection.pairs`, all others are proven to be farther.
-
-    `compared` is the number of all pairs, `counts` are the cascade's, `ranked_by` names the distance. `why_empty` says
-    why no document passes the filter, if none does.
-    """
-
-    pairs: tuple[Pair, ...]
-    compared: int
-    counts: StageCounts
-    ranked_by: str
-    why_empty: str | None = None
-
-    @classmethod
-    def of(
-        cls, found: FoundPairs, documents: Mapping[int, PairedDocument], ranked_by: str, why_empty: str | None = None
-    ) -> "Pairs":
-        """Return the pairs that were found, of `documents` by id."""
-        ids = zip(found.first.tolist(), found.second.tolist(), found.distances.tolist(), strict=True)
-        pairs = tuple(Pair.of(documents[one], documents[other], distance) for one, other, distance in ids)
-        return cls(pairs, found.compared, found.counts, ranked_by, why_empty)
-
-    @property
-    def clusters(self) -> tuple[tuple[str, ...], ...]:
-        """Return the keys of each group that the pairs connect, the largest group first."""
-        return tuple(tuple(group) for group in _connected([pair.keys for pair in self.pairs]))
-
-    @property
-    def unknown_words(self) -> dict[str, tuple[str, ...]]:
-        """Return, by key, a document's words without a vector that another document of one of its pairs lacks."""
-        words: dict[str, set[str]] = {}
-        for pair in self.pairs:
-            for key, own in zip(pair.keys, pair.unknown_words, strict=True):
-                words.setdefault(key, set()).update(own)
-        return {key: tuple(sorted(own)) for key, own in words.items()}
 
 
 def check_pair_ranking(ranking: RankingSpec, *, far: bool) -> None:
@@ -150,7 +58,7 @@ class PairSource:
 
     `keys`, and `named` with titles and words without a vector, are by id. `far`: words without a vector are far from
     all others. `allowed` are the ids of documents considered, None: all; `why_empty` says why there are none.
-    `search_of` compares documents by a sum, None: only WMD compares them.
+    `search_of` compares documents by a sum, None: only WMD compares them. `size` counts what is shown.
     """
 
     view: View
@@ -162,6 +70,7 @@ class PairSource:
     allowed: NDArray[np.int64] | None = None
     why_empty: str | None = None
     search_of: SearchOf | None = None
+    size: AnswerSize = field(default_factory=lambda: AnswerSize(None))
 
     def pairs(self, search: PairSearch) -> Pairs:
         """Find the nearest pairs of documents, with their facts to show; see `find`."""
@@ -216,6 +125,8 @@ class PairSource:
     def shown(self, found: FoundPairs, facts: Mapping[int, Facts]) -> Pairs:
         """Return pairs with keys, titles, words without a vector, and what each document states."""
         documents = {id_: PairedDocument(*own, *facts[id_]) for id_, own in self.named(found.documents).items()}
+        characters = {id_: one.characters for id_, one in documents.items()}
+        self.size.add_facts(sum(characters[id_] for ids in (found.first, found.second) for id_ in ids.tolist()))
         return Pairs.of(found, documents, str(self.ranking), self.why_empty)
 
     def _compared(self) -> ComparedBags:
@@ -224,21 +135,6 @@ class PairSource:
             return _all_words(self.view, self.ranking)
         joined = self.view.all_bags(self.ranking.gamma, self.ranking.weights)
         return ComparedBags(joined.ids, joined.bags, joined.vectors).take(np.argsort(joined.ids))
-
-
-def _connected(pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
-    """Return the keys of each group connected by `pairs`, the largest group first, then in the order of the pairs."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    number = {key: i for i, key in enumerate(dict.fromkeys(key for pair in pairs for key in pair))}
-    rows, columns = ([number[pair[side]] for pair in pairs] for side in (0, 1))
-    links = coo_array((np.ones(len(rows)), (rows, columns)), shape=(len(number), len(number)))
-    _, labels = connected_components(links, directed=False)
-    groups = dict[int, list[str]]()
-    for key, label in zip(number, labels.tolist(), strict=True):
-        groups.setdefault(label, []).append(key)
-    return sorted(groups.values(), key=len, reverse=True)
 
 
 def _all_words(view: View, ranking: RankingSpec) -> ComparedBags:

@@ -12,19 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.arguments import optional_number
+from moverank.indexer.pair_options import DedupeOptions, PairSearch
 from moverank.indexer.queries import QueryText, Scores, StoredKey, query_document
 from moverank.indexer.ranked_texts import whole_texts
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, check_rules, distance_of, resolve
 from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.candidate_rankings import RerankTask, StoredCandidates, rerank_many
-from moverank.indexer.search.deduplication import Deduplication, deduplicate, separated, visiting_order
-from moverank.indexer.search.differences import stored_facts
+from moverank.indexer.search.deduplication import deduplicate, separated, visiting_order
+from moverank.indexer.search.differences import Facts, stored_facts
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.document_words import DocumentWords
 from moverank.indexer.search.explanations import StoredBag, explain_document, explain_exclusion, explain_words
 from moverank.indexer.search.grouping import check_not_by_share, check_not_grouped, grouped, ranking_or_problem
 from moverank.indexer.search.hits import StoredHits, ranking_of
 from moverank.indexer.search.locating import Locator, stopping_query, stored_factors, stored_texts
+from moverank.indexer.search.near_documents import Deduplication, Pairs
 from moverank.indexer.search.occurrences import (
     Matcher,
     WordSpans,
@@ -33,13 +35,13 @@ from moverank.indexer.search.occurrences import (
     respelled_spans,
     spans_by_word,
 )
-from moverank.indexer.search.pairs import Neighbours, Pairs, PairSource, find_neighbours
+from moverank.indexer.search.pairs import Neighbours, PairSource, find_neighbours
 from moverank.indexer.search.phases import Search, answer_many, search_or_error
 from moverank.indexer.search.query import Outcome, Query, QueryWords
 from moverank.indexer.search.query_parser import QueryParser
 from moverank.indexer.search.sampled_distances import sampled_distances
 from moverank.indexer.search.view import View
-from moverank.indexer.search_options import KeepOrder, PairSearch, Progress, SearchOptions, silent
+from moverank.indexer.search_options import Progress, SearchOptions, silent
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader
 from moverank.rerank.distance.explain import Explanation, WhyNot
@@ -143,29 +145,27 @@ class Searcher:
         _, query = self._resolved(SearchOptions(k=k, exact=True, rank=rank, gamma=gamma))
         return find_neighbours(self._reader, self.view, query, progress)
 
-    def pairs(self, search: PairSearch, options: SearchOptions, *, far: bool = False) -> Pairs:
-        """Find the nearest pairs of documents; see `Collection.pairs`."""
-        return self._pair_source(options, far=far).pairs(search)
+    def pairs(self, search: PairSearch, options: SearchOptions) -> Pairs:
+        """Find the nearest pairs of documents."""
+        return self._pair_source(options, far=search.far).pairs(search)
 
-    def dedupe(
-        self, search: PairSearch, options: SearchOptions, keep: KeepOrder, *, far: bool = False, explained: bool = False
-    ) -> Deduplication:
-        """Choose the documents to keep in the order `keep`; `explained`: with flows. See `Collection.dedupe`."""
-        source = self._pair_source(options, far=far)
+    def dedupe(self, search: PairSearch, options: SearchOptions, keep: DedupeOptions) -> Deduplication:
+        """Choose the documents to keep."""
+        source = self._pair_source(options, far=search.far)
         order_of = partial(visiting_order, keep, self._reader, self.view.scores, self._fields_of_shards)
         order_of(np.empty(0, np.int64))  # errors are raised before the work
-        flows_of = partial(self._flows, self._files.documents, source.ranking) if explained else None
+        flows_of = partial(self._flows, self._files.documents, source.ranking) if keep.explained else None
         return deduplicate(source, search, keep, order_of, flows_of)
 
-    def duplicates_among(
-        self, new: NDArray[np.int64], within: float, options: SearchOptions, progress: Progress
-    ) -> dict[int, str]:
+    def duplicates_among(self, new: NDArray[np.int64], within: float, progress: Progress) -> dict[int, str]:
         """Return the keys, by id, of the documents among `new` (m,) to remove, all older documents being kept.
 
         New documents are visited after the others, in the order of their ids; the distance must be WMD. A copy of an
         earlier new document is always removed: a document near that one is near the copy, too. Documents that state
         something else are no copies; see `differences.stated`.
         """
+        rank, gamma = distance_of(None, None, self._settings.ranking)
+        options = SearchOptions(rank=rank, gamma=gamma)
         source = self._pair_source(options, far=self._ranking_of(options).can_have_far_words)
         found, copies = source.find_of(new, PairSearch(within, progress=progress))
         order = np.lexsort((found.ids, np.isin(found.ids, new)))
@@ -187,8 +187,13 @@ class Searcher:
             key = self._reader.keys([id_])[id_]
             return search_or_error(lambda key: Search(files.view, files.similar(key, options)), key)
 
-        facts = partial(stored_facts, self._reader, tokenizer=self._settings.tokenizer)
-        about = self._reader.keys, named, facts, far, query.allowed, query.why_empty, search_of
+        size = AnswerSize(options.most_characters)
+
+        def facts(ids: Sequence[int]) -> dict[int, Facts]:
+            size.add_texts(self._reader, ids)
+            return stored_facts(self._reader, ids, self._settings.tokenizer)
+
+        about = self._reader.keys, named, facts, far, query.allowed, query.why_empty, search_of, size
         return PairSource(files.view, query.ranking, *about)
 
     def rerank(

@@ -10,8 +10,8 @@ from functools import cached_property, reduce
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.search.caches import DerivedTable, PostingsCache
 from moverank.indexer.search.query import QueryTerms
-from moverank.indexer.snapshot.caches import DerivedTable, PostingsCache
 from moverank.rerank.bags.bag import lookup
 from moverank.rerank.scorers import Postings, Statistics, TermCounts, WordVectors
 from moverank.rerank.scorers.postings import grouped_sums

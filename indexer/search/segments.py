@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.files.arrays import SumType, kept
 from moverank.indexer.files.checksums import checksum
 from moverank.indexer.files.directory import CACHED
 from moverank.indexer.ranking_spec import Weights
-from moverank.indexer.snapshot.caches import PostingsCache, SumType, kept
+from moverank.indexer.search.caches import PostingsCache
 from moverank.indexer.snapshot.document_vectors import GivenRows
 from moverank.indexer.snapshot.faiss_index import FirstStage
 from moverank.indexer.snapshot.segment import Segment

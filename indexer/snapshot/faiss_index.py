@@ -16,10 +16,10 @@ from moverank.indexer.errors import DamagedFile, UsageError
 from moverank.indexer.files.atomic_write import OpenFile, durable_file
 from moverank.indexer.files.checksums import FileChecksum
 from moverank.indexer.search_options import EXACT_UP_TO
+from moverank.indexer.settings import FLAT_INDEX
 from moverank.rerank.runtime.thread_pool import core_count, is_single_threaded, thread_pool
 
-FLAT = "IDMap2,Flat"
-_EXACT = frozenset({"Flat", "IDMap,Flat", FLAT})
+_EXACT = frozenset({"Flat", "IDMap,Flat", FLAT_INDEX})
 _IN_PARTS = _EXACT | {"SQ8", "HR,RaBitQ"}  # scanned in parts; other indexes may not support a selection of ids
 _NO_PRODUCTS = ("PCA", "LSH")  # PCA subtracts the mean of the vectors, LSH compares angles only
 _TRAINING_SAMPLE = 100_000
@@ -69,7 +69,7 @@ def build(
     try:
         index = _filled(factory, ids, vectors, seed, products=products)
     except RuntimeError:  # FAISS: "number of training points should be at least as large as number of clusters"
-        factory = FLAT
+        factory = FLAT_INDEX
         index = _filled(factory, ids, vectors, seed, products=products)
     _write(index, path)
     return factory
@@ -335,8 +335,6 @@ def _reader(file: int) -> Any:
     return PyCallbackIOReader(lambda size: os.read(file, size), 2**20)
 
 
-AUTO = "auto"
-
 SMALL_BYTES = 64 * 2**20
 """Total bytes of the vectors up to which compression is of no use: they are scanned in a few milliseconds."""
 SHORT_BYTES = 1024
@@ -360,7 +358,7 @@ def choose_factory(n: int, dim: int) -> str:
     """
     size = 4 * dim
     if n * size <= SMALL_BYTES or (size <= SHORT_BYTES and n <= EXACT_UP_TO):
-        return FLAT
+        return FLAT_INDEX
     return "HR,RaBitQ" if dim >= LONG_DIM else "SQ8"
 
 

@@ -23,7 +23,7 @@ from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.content_sample import DIGEST_BYTES, ContentSample
 from moverank.indexer.snapshot.content_sample import SAMPLE as SIZE
 from moverank.indexer.snapshot.document_vectors import GivenRows
-from moverank.indexer.snapshot.encoder_fit import FittedEncoder
+from moverank.indexer.snapshot.encoder_fit import FittedEncoder, known_words
 from moverank.indexer.snapshot.faiss_index import FirstStage, IndexInUse
 from moverank.indexer.snapshot.segment import Segment, Terms
 from moverank.indexer.snapshot.snapshot_layout import (
@@ -113,6 +113,28 @@ def newest_snapshot(
         return snapshot
 
     return newest_of(directory, wanted, valid, opened, damaged, distrusted)
+
+
+def read_tail(reader: Reader, since: int, embedding: Embedding, base: Snapshot | None) -> Segment:
+    """Read the documents changed after revision `since` into a segment with its own vocabulary.
+
+    The vectors of words that the snapshot `base` has are taken from it.
+    """
+    terms = Terms.stored(list(reader.counted_parts(since)))
+    return Segment.of(terms, *_word_vectors(reader, terms.word_ids, embedding, base))
+
+
+def _word_vectors(
+    reader: Reader, words: NDArray[np.int64], embedding: Embedding, base: Snapshot | None
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the ids (v,) among `words` (t,), both increasing, that have a vector, and their vectors (v, d)."""
+    own = base.segment.word_ids if base else np.empty(0, np.int64)
+    places, stored = lookup(words, own)
+    new = words[~stored if base is None else ~stored & ~np.isin(words, base.segment.terms.word_ids)]
+    new_ids, read, _ = known_words(reader.words_of(new.tolist()), embedding)
+    ids = np.append(words[stored], new_ids)
+    order = np.argsort(ids)
+    return ids[order], np.concatenate([base.segment.vectors[places[stored]], read])[order] if base else read[order]
 
 
 def opened_snapshot(path: Path, meta: dict[str, Any]) -> Snapshot:

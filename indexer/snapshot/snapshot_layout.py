@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from moverank.indexer.errors import DamagedFile
-from moverank.indexer.files.checksums import read_checksummed_json
+from moverank.indexer.files.checksums import check_names, read_checksummed_json
 
 if TYPE_CHECKING:
     from moverank.indexer.settings import Settings
@@ -87,6 +87,12 @@ def newest_of(
             if path.is_dir():  # else a writer has just removed it
                 damaged(DamagedFile(path / META, f"cannot be read: {error.strerror}"))
     return None
+
+
+def checked_factory(path: Path, meta: dict[str, Any]) -> str:
+    """Return the factory string of a snapshot's index; DamagedFile if files are missing or have another size."""
+    check_names(path, meta["files"], META)
+    return str(meta["factory"])
 
 
 def _revision_of(path: Path) -> int:

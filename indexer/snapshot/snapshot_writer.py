@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.files.arrays import array_file, map_array, write_array, write_checksums
 from moverank.indexer.files.atomic_write import atomic_directory
+from moverank.indexer.settings import AUTO_INDEX
 from moverank.indexer.snapshot import faiss_index
 from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.snapshot.document_vectors import DocumentVectors
@@ -131,7 +132,7 @@ def _write_first_stage(path: Path, named: str, n: int, made: DocumentVectors) ->
     """Index the documents' vectors, and remove their files if they can be computed again; return the factory string."""
     dim = made.dim
     vectors = map_array(path / DOCUMENT_VECTORS, "<f4", (n, dim))
-    factory = faiss_index.choose_factory(n, dim) if named == faiss_index.AUTO else named
+    factory = faiss_index.choose_factory(n, dim) if named == AUTO_INDEX else named
     ids = map_array(path / VECTOR_IDS, "<i8", (n,))
     used = faiss_index.build(factory, ids, vectors, path / FIRST_STAGE, products=made.products)
     for name in () if made.kept else VECTOR_FILES:

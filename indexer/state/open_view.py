@@ -16,12 +16,9 @@ from moverank.indexer.search.view import View
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.snapshot.document_vectors import GivenRows, stored_vectors
-from moverank.indexer.snapshot.encoder_fit import known_words
-from moverank.indexer.snapshot.segment import Segment, Terms
-from moverank.indexer.snapshot.snapshot_files import Snapshot, newest_snapshot
+from moverank.indexer.snapshot.snapshot_files import newest_snapshot, read_tail
 from moverank.indexer.store import Reader
 from moverank.indexer.word_factors import WordFactors
-from moverank.rerank.bags.bag import lookup
 from moverank.rerank.words.embedding import Embedding
 
 _Ids = NDArray[np.int64]
@@ -46,7 +43,7 @@ def open_view(
     revision = reader.revision()
     base = newest_snapshot(reader, directory, settings, embedding, damaged, distrusted)
     since = base.revision if base else 0
-    tail = _read_tail(reader, since, embedding, base)
+    tail = read_tail(reader, since, embedding, base)
     space = settings.space(reader.vector_dim())
     documents, weight = reader.document_count(), float(settings.title_weight)
     parts, gone = list[LiveSegment](), _NO_IDS
@@ -70,28 +67,6 @@ def open_view(
         space=space,
         sampled_content=ContentSample.current(reader, since, base.sample if base else None, gone),
     )
-
-
-def _read_tail(reader: Reader, since: int, embedding: Embedding, base: Snapshot | None) -> Segment:
-    """Read the documents changed after revision `since` into a segment with its own vocabulary.
-
-    The vectors of words that the snapshot `base` has are taken from it.
-    """
-    terms = Terms.stored(list(reader.counted_parts(since)))
-    return Segment.of(terms, *_word_vectors(reader, terms.word_ids, embedding, base))
-
-
-def _word_vectors(
-    reader: Reader, words: NDArray[np.int64], embedding: Embedding, base: Snapshot | None
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the ids (v,) among `words` (t,), both increasing, that have a vector, and their vectors (v, d)."""
-    own = base.segment.word_ids if base else np.empty(0, np.int64)
-    places, stored = lookup(words, own)
-    new = words[~stored if base is None else ~stored & ~np.isin(words, base.segment.terms.word_ids)]
-    new_ids, read, _ = known_words(reader.words_of(new.tolist()), embedding)
-    ids = np.append(words[stored], new_ids)
-    order = np.argsort(ids)
-    return ids[order], np.concatenate([base.segment.vectors[places[stored]], read])[order] if base else read[order]
 
 
 def _read_given(reader: Reader, ids: NDArray[np.int64], space: Space) -> GivenRows:

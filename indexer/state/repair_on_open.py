@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from moverank.indexer.errors import CollectionError, ConnectionLost, DamagedFile, VectorsError
-from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.collection_vectors import current_settings
 from moverank.indexer.search.view import View
 from moverank.indexer.search_options import silent
@@ -17,7 +16,7 @@ from moverank.indexer.snapshot import compaction
 from moverank.indexer.snapshot.snapshot_files import newest_snapshot
 from moverank.indexer.snapshot.snapshot_writer import remove_snapshot
 from moverank.indexer.state.open_view import open_view
-from moverank.indexer.store import Reader, Store, restore_cache
+from moverank.indexer.store import Reader, Store, locked_directory
 from moverank.rerank.words.embedding import Embedding
 
 _log = logging.getLogger("moverank")
@@ -56,8 +55,7 @@ class SnapshotRepairer:
         `damages` are the damaged files, none if there is no snapshot.
         """
         try:
-            restore_cache(self._store, self._directory)
-            with locked(self._directory):
+            with locked_directory(self._store, self._directory):
                 _rebuild(self._store, self._directory)
         except ConnectionLost:
             raise

@@ -9,11 +9,10 @@ from typing import Any
 
 from moverank.indexer.documents import Document
 from moverank.indexer.errors import DamagedFile, VectorsError
-from moverank.indexer.files.checksums import check_names
 from moverank.indexer.search_options import Where
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.cached_coverage import Coverage, read_coverage
-from moverank.indexer.snapshot.snapshot_layout import META, derived_from, newest_of, valid_for
+from moverank.indexer.snapshot.snapshot_layout import checked_factory, derived_from, newest_of, valid_for
 from moverank.indexer.state.contents import Contents
 from moverank.indexer.store import Reader
 from moverank.indexer.vectors.manifest import FINGERPRINT, check_files, read_manifest, vectors_folder
@@ -73,7 +72,7 @@ def stored_summary(reader: Reader, directory: Path) -> dict[str, Any] | None:
     if manifest["fingerprint"] != fingerprint:
         return None
     settings = Settings.restored(stored)
-    factory = newest_of(directory, derived_from(settings, fingerprint), valid_for(reader), _factory)
+    factory = newest_of(directory, derived_from(settings, fingerprint), valid_for(reader), checked_factory)
     return summary(reader, directory, settings, (manifest["words"], manifest["dim"]), coverage, factory)
 
 
@@ -84,12 +83,6 @@ def _size(path: Path) -> int:
     except FileNotFoundError:
         return 0
     return found.st_size if S_ISREG(found.st_mode) else 0
-
-
-def _factory(path: Path, meta: dict[str, Any]) -> str:
-    """Return the factory string of a snapshot's index; DamagedFile if files are missing or have another size."""
-    check_names(path, meta["files"], META)
-    return str(meta["factory"])
 
 
 class StoredDocuments(ABC):

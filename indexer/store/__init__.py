@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from moverank.indexer.store.engines import sqlite_url as sqlite_url
     from moverank.indexer.store.place import direct_reader as direct_reader
     from moverank.indexer.store.place import exists as exists
+    from moverank.indexer.store.place import locked_directory as locked_directory
     from moverank.indexer.store.place import locked_for_writing as locked_for_writing
     from moverank.indexer.store.place import open_existing as open_existing
     from moverank.indexer.store.place import open_store as open_store
-    from moverank.indexer.store.place import restore_cache as restore_cache
     from moverank.indexer.store.reader import CountedPart as CountedPart
     from moverank.indexer.store.reader import DisplayFields as DisplayFields
     from moverank.indexer.store.reader import Entry as Entry

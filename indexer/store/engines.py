@@ -1,23 +1,36 @@
-"""SQLAlchemy's rows and engines of SQLite files; database errors become errors of `indexer`."""
+"""SQLAlchemy's rows, and databases with their engines; database errors become errors of `indexer`."""
 
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from json import JSONDecodeError
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
-from sqlalchemy import URL, Connection, CursorResult, Engine, bindparam, create_engine, event, make_url, text
-from sqlalchemy.exc import DatabaseError, OperationalError, PendingRollbackError, SQLAlchemyError
+from sqlalchemy import (
+    URL,
+    Connection,
+    CursorResult,
+    Engine,
+    TextClause,
+    bindparam,
+    create_engine,
+    event,
+    make_url,
+    text,
+)
+from sqlalchemy.exc import PendingRollbackError, SQLAlchemyError
 
 from moverank.indexer.errors import CollectionError, ConnectionLost, LockedError, NoPermission
+from moverank.indexer.files.databases import database_kind
 from moverank.indexer.store.rows import (
     DamagedDocument,
     Rows,
     Values,
     check_content,
+    check_own,
     chunks,
     connect_file,
     interruptible,
@@ -31,22 +44,7 @@ _FETCHED = 1000  # rows fetched together
 _WRITER_CACHE = 64 << 10  # KiB: rows of many documents change the same pages of indexes
 
 _REPAIR_HINT = "put a backup of it in its place (`moverank backup` makes them), or index the texts again in a new place"
-_LOST = "the connection to the database was lost: what was not committed was not changed; run it again"
-
-_ENDED = ("08", "57P", "25P03")
-"""SQLSTATEs of PostgreSQL, by their beginnings: connection exceptions, and sessions ended by a person or a limit."""
-
-_NO_PERMISSION, _LOCKED = "42501", "55P03"
-
-_UNREACHABLE = (
-    "connection failed",
-    "connection is bad",
-    "connection timeout",
-    "failed to resolve host",
-    "invalid connection option",
-    'missing "="',
-)
-"""How psycopg's messages begin if it could not connect."""
+LOST = "the connection to the database was lost: what was not committed was not changed; run it again"
 
 _Result = TypeVar("_Result")
 
@@ -60,7 +58,7 @@ class ConnectionRows(Rows):
     lock: PatientLock
 
     def __init__(self, connection: Connection) -> None:
-        self.connection, self.shared = connection, connection.dialect.name != "sqlite"
+        self.connection = connection
         self.lock = PatientLock()
 
     def all(self, statement: str, **parameters: Any) -> Sequence[Values]:
@@ -99,14 +97,9 @@ class ConnectionRows(Rows):
             self.connection.execute(text(statement), rows)
 
     def insert(self, table: str, names: Sequence[str], rows: Iterable[Values]) -> None:
-        """Insert rows of values in the order of the columns `names`: into PostgreSQL with COPY."""
-        columns = ", ".join(f'"{name}"' for name in names)
-        if self.shared:
-            driver: Any = self.connection.connection.driver_connection
-            with driver.cursor() as cursor, cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
-                for row in rows:
-                    copy.write_row(row)
-        elif listed := list(rows):
+        """Insert rows of values in the order of the columns `names`."""
+        if listed := list(rows):
+            columns = ", ".join(f'"{name}"' for name in names)
             marks = ", ".join("?" * len(names))
             self.connection.exec_driver_sql(f"INSERT INTO {table} ({columns}) VALUES ({marks})", listed)
 
@@ -115,12 +108,19 @@ class ConnectionRows(Rows):
             return self._execute_in(statement, values, parameters).all()
 
     def _execute_in(self, statement: str, values: Sequence[Any], parameters: dict[str, Any]) -> CursorResult[Any]:
-        """Execute a statement with `IN :values`, which PostgreSQL gets as one array, SQLite as separate values."""
-        if self.shared:
-            listed = text(statement.replace("IN :values", "= ANY(:values)"))
-        else:
-            listed = text(statement).bindparams(bindparam("values", expanding=True))
-        return self.connection.execute(listed, {"values": list(values), **parameters})
+        return self.connection.execute(self._listed(statement), {"values": list(values), **parameters})
+
+    def _listed(self, statement: str) -> TextClause:
+        """Return a statement with `IN :values`, which gets separate values."""
+        return text(statement).bindparams(bindparam("values", expanding=True))
+
+    def free_ids(self, tables: Sequence[str]) -> None:
+        """Let the ids of new rows follow those that were inserted into tables of a shared database."""
+        raise NotImplementedError
+
+    def store_folder(self, folder: Path) -> None:
+        """Store the files in `folder` under its name in a shared database, and remove all others from it."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,13 +190,68 @@ def sqlite_engine(url: str, read_only: ReadOnlyFile | None) -> Engine:
     def begin(connection: Connection) -> None:
         options = connection.get_execution_options()
         write = options.get("moverank_write")
-        if not options.get("moverank_keys", True):
-            connection.exec_driver_sql("PRAGMA foreign_keys = OFF")  # before BEGIN: a no-op within a transaction
+        keys = options.get("moverank_keys", True)
+        if connection.info.setdefault("moverank_keys", True) is not keys:  # before BEGIN: a no-op within a transaction
+            connection.exec_driver_sql(f"PRAGMA foreign_keys = {'ON' if keys else 'OFF'}")
+            connection.info["moverank_keys"] = keys
         if write:
             connection.exec_driver_sql(f"PRAGMA cache_size = -{_WRITER_CACHE}")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
     return engine
+
+
+class Database:
+    """An open database, here a SQLite file; classes of plug-ins override what is different in theirs.
+
+    `place` is its name in messages; `rows` is the class that reads and writes over its connections.
+    """
+
+    rows: ClassVar[type[ConnectionRows]] = ConnectionRows
+    _read_only: ReadOnlyFile | None = None
+
+    def __init__(self, url: str) -> None:
+        file = make_url(url).database
+        if file:
+            check_own(Path(file))
+        self.place = str(Path(file or "").parent)
+        self._read_only = ReadOnlyFile.of(url)
+        self.engine = sqlite_engine(url, self._read_only)
+
+    @classmethod
+    def of(cls, url: str) -> "Database":
+        """Open the database that `url` names; PlugInError for one of a missing plug-in."""
+        opened: Database = cls(url) if url.startswith("sqlite:") else database_kind(url).open(url)
+        return opened
+
+    def has_changed(self) -> bool:
+        """Return whether it was opened as a file that does not change, and has changed since."""
+        return self._read_only is not None and self._read_only.changed()
+
+    def locked(self, wait: float) -> AbstractContextManager[None]:  # noqa: ARG002 - a file's lock is beside it
+        """Hold the writer's lock of a shared database during a block; LockedError after `wait` seconds."""
+        return nullcontext()
+
+    def options(self, *, write: bool) -> dict[str, Any]:
+        """Return the options of a transaction's connection."""
+        return {"moverank_write": write}
+
+    def begin_writing(self, connection: Connection) -> Callable[[Connection], bool] | None:  # noqa: ARG002
+        """Begin a writer's transaction; return what finds out, over another connection, whether it was committed.
+
+        None: its connection cannot be lost.
+        """
+        return None
+
+    def begin_migration(self, connection: Connection) -> None:
+        """Prepare a transaction that may change tables."""
+
+    def finish_tables(self, connection: Connection) -> None:
+        """Add to new tables what others have otherwise."""
+
+    def users(self, connection: Connection) -> str:  # noqa: ARG002
+        """Return the sessions that use tables, the oldest first; an empty text for none."""
+        return ""
 
 
 def copy_file(connection: Connection, path: Path) -> None:
@@ -225,7 +280,7 @@ def repeated(work: Callable[[], _Result]) -> _Result:
 
 @contextmanager
 def database_errors(place: str = "") -> Iterator[None]:
-    """Turn errors of SQLAlchemy, SQLite and psycopg into CollectionError, LockedError or ConnectionLost.
+    """Turn errors of SQLAlchemy, SQLite and other drivers into CollectionError, LockedError or ConnectionLost.
 
     The message about a damaged document names the collection at `place`.
     """
@@ -243,33 +298,26 @@ def database_errors(place: str = "") -> Iterator[None]:
     except DamagedDocument as error:
         raise CollectionError(f"the database{of} is damaged: {error}; {_REPAIR_HINT}") from error
     except Exception as error:
-        if not type(error).__module__.startswith("psycopg"):  # SQLAlchemy does not wrap errors of reading rows
+        if _driver(error) not in TRANSLATORS:  # SQLAlchemy does not wrap errors of reading rows
             raise
         raise _translated(error) from error
 
 
 def _translated(error: Exception) -> CollectionError:
-    cause, driver = _cause(error), getattr(error, "orig", error)
-    if isinstance(driver, sqlite3.Error):
-        return _of_sqlite(driver, cause)
-    state = str(getattr(driver, "sqlstate", None) or "")
-    operational = isinstance(error, OperationalError) or type(driver).__name__ == "OperationalError"
     if isinstance(error, PendingRollbackError):  # a statement after the one that lost the connection
-        return ConnectionLost(_LOST)
-    if cause.startswith(_UNREACHABLE):
-        return ConnectionLost(f"the database cannot be reached: {cause}")
-    if state.startswith(_ENDED) or (operational and not state):
-        return ConnectionLost(f"{_LOST} ({cause})")
-    if state == _LOCKED:
-        return LockedError(f"the tables of the database are in use: {cause}")
-    if state == _NO_PERMISSION:
-        return NoPermission(f"the user of the database may not do this: {cause}")
-    refused = not operational and (isinstance(error, DatabaseError) or not isinstance(error, SQLAlchemyError))
-    return CollectionError(f"the database {'refused a statement' if refused else 'cannot be used'}: {cause}")
+        return ConnectionLost(LOST)
+    translate = TRANSLATORS.get(_driver(error))
+    cause = str(getattr(error, "orig", error)).strip().partition("\n")[0]  # the database's own message
+    return translate(error, cause) if translate else CollectionError(f"the database cannot be used: {cause}")
 
 
-def _of_sqlite(error: sqlite3.Error, cause: str) -> CollectionError:
-    if not isinstance(error, sqlite3.OperationalError):
+def _driver(error: Exception) -> str:
+    """Return the package whose error it is, wrapped by SQLAlchemy or not."""
+    return type(getattr(error, "orig", error)).__module__.partition(".")[0]
+
+
+def _of_sqlite(error: Exception, cause: str) -> CollectionError:
+    if not isinstance(getattr(error, "orig", error), sqlite3.OperationalError):
         return CollectionError(f"the database is damaged or not one of ours: {cause}; {_REPAIR_HINT}")
     if "locked" in cause:
         return LockedError("another process is writing to the collection: try again when it is done")
@@ -277,6 +325,8 @@ def _of_sqlite(error: sqlite3.Error, cause: str) -> CollectionError:
     return kind(f"the database cannot be used: {cause}")
 
 
-def _cause(error: Exception) -> str:
-    """Return the first line of the database's own message, wrapped by SQLAlchemy or not."""
-    return str(getattr(error, "orig", error)).strip().partition("\n")[0]
+TRANSLATORS = {"sqlite3": _of_sqlite}
+"""Functions that turn errors of the drivers of open databases, and their messages, into those of `indexer`, by package.
+
+An error is one of the driver, or SQLAlchemy's with it as `orig`.
+"""

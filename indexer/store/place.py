@@ -1,4 +1,4 @@
-"""The database of a collection's directory: a SQLite file there, or the PostgreSQL schema that a file there names."""
+"""The database of a collection's directory: a SQLite file there, or the shared database that a file there names."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -145,12 +145,14 @@ def locked_for_writing(store: "Store", directory: Path, wait: float = 0.0) -> It
 
     Waits at most `wait` seconds for each. Raises LockedError, which names the owner, and CollectionError.
     """
-    restore_cache(store, directory)
-    with locked(directory, wait), store.locked(wait):
+    with locked_directory(store, directory, wait), store.locked(wait):
         yield
 
 
-def restore_cache(store: "Store", directory: Path) -> None:
-    """Make the directory of a shared database again, if it was deleted since it was opened; CollectionError."""
+@contextmanager
+def locked_directory(store: "Store", directory: Path, wait: float = 0.0) -> Iterator[None]:
+    """Hold the lock of a collection's directory, which is made again if the one of a shared database was deleted."""
     if store.shared and database_url(directory) is None:
         make_cache(directory, store.url)
+    with locked(directory, wait):
+        yield

@@ -1,4 +1,4 @@
-"""The statements that read a collection: its state and sizes, documents, sources, filter fields, words and files.
+"""The statements that read a collection: its state and sizes, documents, sources, filter fields and words.
 
 They need no SQLAlchemy: see `rows`.
 """
@@ -535,16 +535,3 @@ class Reader:
         """Return the key of documents and the revision that changed each last, by id."""
         rows = self.rows.within("SELECT id, key, revision FROM documents WHERE id IN :values", ids)
         return {id_: (key, revision) for id_, key, revision in rows}
-
-    # Files of a shared database.
-
-    def file_names(self, folder: str) -> list[str]:
-        """Return the names of the files of a folder, in order."""
-        return self.rows.column("SELECT DISTINCT name FROM files WHERE folder = :folder ORDER BY name", folder=folder)
-
-    def file_blocks(self, folder: str, name: str) -> Iterator[bytes]:
-        """Iterate over the blocks of a file."""
-        own = "FROM files WHERE folder = :folder AND name = :name"
-        for number in self.rows.column(f"SELECT number {own} ORDER BY number", folder=folder, name=name):
-            block = f"SELECT content {own} AND number = :number"
-            yield self.rows.column(block, folder=folder, name=name, number=number)[0]

@@ -1,6 +1,6 @@
 """The rows of one open transaction: one dialect of SQL, over SQLAlchemy's connection or the standard library alone.
 
-Statements are in the SQL that SQLite and PostgreSQL share, with parameters such as `:key`. This module does not import
+Statements are in the SQL that all databases share, with parameters such as `:key`. This module does not import
 SQLAlchemy, which takes longer than `info` and `list` do; rows over its connection are in `engines`.
 """
 
@@ -30,7 +30,7 @@ class DamagedDocument(Exception):  # noqa: N818 - named after what was found
 
 
 class Rows(ABC):
-    """Reads rows in an open transaction. `shared`: the database is PostgreSQL, which machines share.
+    """Reads rows in an open transaction. `shared`: machines share the database.
 
     A block with `lock` holds back the statements of other threads, where several may read.
     """
@@ -64,8 +64,15 @@ class Rows(ABC):
         return int(next(iter(self.column(statement, **parameters)), 0) or 0)
 
     def json(self, column: str) -> str:
-        """Return the SQL of a JSON column as text; not as text in SQLite, where a number would lose digits."""
-        return f"CAST({column} AS TEXT)" if self.shared else column
+        """Return the SQL of a JSON column, as text but in SQLite, where a number would lose digits."""
+        return column
+
+    def fetch_folder(self, folder: Path) -> bool:
+        """Write the files that a shared database has by the name of `folder` to it; return whether there are any.
+
+        Raises OSError, unless another process has written the folder meanwhile.
+        """
+        raise NotImplementedError
 
 
 def chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:

@@ -1,11 +1,13 @@
-"""The tables of a collection's database, and migrations to the current schema."""
+"""The tables of a collection's database, and migrations to the current schema.
+
+Some constraints and indexes only SQLite can have; other databases get theirs by `Database.finish_tables`.
+"""
 
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
-    DDL,
     JSON,
     BigInteger,
     Boolean,
@@ -20,7 +22,6 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
-    event,
     insert,
     inspect,
     select,
@@ -30,9 +31,9 @@ from sqlalchemy import (
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.store.rows import SCHEMA as SCHEMA
 
-# By code points in each engine: prefixes of keys are found by comparing.
-_Long = Integer().with_variant(BigInteger(), "postgresql")
-_Text = String().with_variant(String(collation="C"), "postgresql")
+_Long = BigInteger().with_variant(Integer(), "sqlite")
+# By code points in each database, as in SQLite: prefixes of keys are found by comparing.
+_Text = String(collation="C").with_variant(String(), "sqlite")
 
 # Not mapped classes: no row is loaded as an object, and importing the ORM would cost a tenth of a second at each start.
 METADATA = MetaData(
@@ -189,17 +190,6 @@ EVENTS = Table(
 They have no foreign keys: they stay when their watch or document is removed.
 """
 
-# A B-tree of PostgreSQL holds no value of more than 2,704 bytes, which words and paths may have, and only a B-tree can
-# be UNIQUE. SQLAlchemy's own constraint is not imported: it would load all of that dialect.
-_ON_POSTGRESQL = (
-    (SOURCES, "ALTER TABLE sources ADD CONSTRAINT uq_sources_place EXCLUDE USING hash (place WITH =)"),
-    (WORDS, "ALTER TABLE words ADD CONSTRAINT uq_words_word EXCLUDE USING hash (word WITH =)"),
-    (DOCUMENTS, "CREATE INDEX ix_documents_source ON documents (source)"),
-)
-_ddl: Any = DDL  # it has no types
-for _table, _statement in _ON_POSTGRESQL:
-    event.listen(_table, "after_create", _ddl(_statement).execute_if(dialect="postgresql"))
-
 # The same table that Alembic creates.
 _VERSION = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True, nullable=False))
 _VERSION.primary_key.name = "alembic_version_pkc"
@@ -256,13 +246,6 @@ def orphans(connection: Connection) -> list[str]:
     if connection.dialect.name != "sqlite":
         return []
     return sorted({str(row[0]) for row in connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(100)})
-
-
-def enforce_keys(connection: Connection) -> None:
-    """Enable foreign keys on a SQLite connection, which must have no open transaction."""
-    driver: Any = connection.connection.driver_connection
-    if connection.dialect.name == "sqlite":
-        driver.execute("PRAGMA foreign_keys = ON").close()
 
 
 def alembic_config(connection: Connection) -> "Any":

@@ -1,39 +1,26 @@
 """An open database: connections, transactions and migrations."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from time import monotonic
 
-from sqlalchemy import Connection, inspect, make_url
+from sqlalchemy import Connection, inspect
 
 from moverank.indexer.errors import CollectionError, ConnectionLost, LockedError
-from moverank.indexer.files.location import without_passwords
 from moverank.indexer.store.auditor import Auditor
 from moverank.indexer.store.engines import (
     ConnectionRows,
-    ReadOnlyFile,
+    Database,
     copy_file,
     database_errors,
     repeated,
-    sqlite_engine,
-)
-from moverank.indexer.store.postgres import (
-    SessionLock,
-    create_schema,
-    has_committed,
-    limit_waiting,
-    postgres_engine,
-    sessions_in,
-    transaction_options,
 )
 from moverank.indexer.store.reader import Reader
-from moverank.indexer.store.rows import check_own
 from moverank.indexer.store.schema import (
     SETTINGS,
     create_tables,
-    enforce_keys,
     migrate,
     orphans,
     pending_migrations,
@@ -43,7 +30,7 @@ from moverank.indexer.store.writer import Writer
 
 
 class Transaction:
-    """A transaction by `connect` that reads one state; once ended, it can begin again, and its `reader` reads by it.
+    """A transaction by `connect` that reads one state; once ended, it can begin again, and its `reader` reads `rows`.
 
     `translated` is a block whose errors become those of `database_errors`. `began` is a monotonic time. Raises
     CollectionError, such as ConnectionLost.
@@ -52,10 +39,11 @@ class Transaction:
     def __init__(
         self,
         connect: Callable[[], AbstractContextManager[Connection]],
+        rows: type[ConnectionRows],
         translated: Callable[[], AbstractContextManager[None]],
     ) -> None:
         self._connect, self.translated, self._opened = connect, translated, ExitStack()
-        self._rows = ConnectionRows(self._entered())
+        self._rows = rows(self._entered())
         self.reader = Reader(self._rows)
 
     def _entered(self) -> Connection:
@@ -76,15 +64,14 @@ class Transaction:
 class Store:
     """An open database. Raises CollectionError for one that cannot be opened, or has another version's schema.
 
-    `url` names a SQLite file, or a schema of PostgreSQL; then the database is `shared` by machines. Messages name its
-    `place`. An empty database gets its tables. With `prepared` False, the tables are neither checked nor made.
+    `url` names a SQLite file, or a database that is `shared` by machines. Messages name its `place`. An empty database
+    gets its tables. With `prepared` False, the tables are neither checked nor made.
     """
 
     def __init__(self, url: str, *, prepared: bool = True) -> None:
-        self.url, self.shared = url, url.startswith("postgresql:")
+        self.url = url
         self._open()
-        file = self._engine.url.database or ""
-        self.place = without_passwords(url) if self.shared else str(Path(file).parent)
+        self.place, self.shared = self._database.place, self._database.rows.shared
         if prepared:
             try:
                 self.prepare()
@@ -104,6 +91,7 @@ class Store:
             with self.migrating() as connection:
                 if schema_of(connection) is None:  # another process may have made them meanwhile
                     create_tables(connection)
+                    self._database.finish_tables(connection)
 
     def schema(self) -> tuple[str, tuple[str, ...]]:
         """Return the schema of a database, "" if it is empty, and those that lead from it to this version's.
@@ -131,7 +119,7 @@ class Store:
                 migrate(connection)
         except LockedError as error:
             with database_errors(self.place), self._engine.connect() as connection:
-                users = sessions_in(connection) if self.shared else ""
+                users = self._database.users(connection)
             if not users:
                 return error
             return LockedError(
@@ -141,32 +129,25 @@ class Store:
         return None
 
     def _open(self) -> None:
-        file = make_url(self.url).database
-        if not self.shared and file:
-            check_own(Path(file))
-        self._read_only = None if self.shared else ReadOnlyFile.of(self.url)
-        self._engine = postgres_engine(self.url) if self.shared else sqlite_engine(self.url, self._read_only)
-        self._lock = SessionLock(self._engine) if self.shared else None
-        self._closed = False
+        self._database = Database.of(self.url)
+        self._engine, self._rows, self._closed = self._database.engine, self._database.rows, False
 
     def is_filled(self) -> bool:
         """Return whether the database holds a collection."""
         with self._connect() as connection:
             tables = inspect(connection).has_table(SETTINGS.name)
-            return tables and bool(Reader(ConnectionRows(connection)).settings())
+            return tables and bool(Reader(self._rows(connection)).settings())
 
-    @contextmanager
-    def locked(self, wait: float = 0.0) -> Iterator[None]:
-        """Hold the writer's lock of a shared database during the block; see `SessionLock.held`. Else do nothing."""
-        with self._lock.held(wait) if self._lock else nullcontext():
-            yield
+    def locked(self, wait: float = 0.0) -> AbstractContextManager[None]:
+        """Hold the writer's lock of a shared database during the block; see `Database.locked`. Else do nothing."""
+        return self._database.locked(wait)
 
     def reopen_if_changed(self, first: Callable[[], object] = lambda: None) -> bool:
         """Reopen a file that was opened as immutable and has changed since; return whether it has.
 
         Data read from it before may then be invalid. `first` is called before, to close its readers.
         """
-        if self._read_only is None or not self._read_only.changed():
+        if not self._database.has_changed():
             return False
         first()
         self.close()
@@ -179,35 +160,34 @@ class Store:
         self._engine.dispose()
 
     @contextmanager
-    def _connect(self, *, write: bool = False) -> Iterator[Connection]:
+    def _connect(self, *, write: bool = False, **others: bool) -> Iterator[Connection]:
         """Open one transaction; raises the errors of `database_errors`.
 
         A connection that is lost while the transaction ends is no error if there was nothing to commit, or if the
         server has committed it.
         """
-        options = transaction_options(write=write) if self.shared else {"moverank_write": write}
-        engine, pool, ended, number = self._engine, self._engine.pool, False, None
+        options = self._database.options(write=write) | others
+        engine, pool, ended, has_committed = self._engine, self._engine.pool, False, None
         try:
             with (
                 database_errors(self.place),
                 engine.connect().execution_options(**options) as connection,
                 connection.begin(),
             ):
-                if write and self._lock:
-                    number = self._lock.begin(connection)
+                if write:
+                    has_committed = self._database.begin_writing(connection)
                 yield connection
                 ended = True
         except ConnectionLost:
-            if not (ended and (number is None or self._has_committed(number))):
+            if not ended:
                 raise
+            if has_committed is not None:
+                with database_errors(), self._engine.connect() as connection:
+                    if not has_committed(connection):
+                        raise
         finally:
             if self._closed or engine is not self._engine:
                 pool.dispose()
-
-    def _has_committed(self, number: str) -> bool:
-        """Return whether the server has committed a transaction of a connection which was lost meanwhile."""
-        with database_errors(), self._engine.connect() as connection:
-            return has_committed(connection, number)
 
     @contextmanager
     def migrating(self) -> Iterator[Connection]:
@@ -216,31 +196,21 @@ class Store:
         Foreign keys are not enforced meanwhile: SQLite changes a table by replacing it, and removing the old one would
         cascade to the rows that refer to it.
         """
-        if self._lock:
-            with self._connect(write=True) as connection:
-                limit_waiting(connection)
-                create_schema(connection, self.url)
-                yield connection
-            return
-        options = {"moverank_write": True, "moverank_keys": False}
-        with database_errors(self.place), self._engine.connect().execution_options(**options) as connection:
-            try:
-                with connection.begin():
-                    yield connection
-                    if orphans(connection):
-                        raise CollectionError("the migration would have orphaned rows of a table: nothing was changed")
-            finally:
-                enforce_keys(connection)
+        with self._connect(write=True, moverank_keys=False) as connection:
+            self._database.begin_migration(connection)
+            yield connection
+            if orphans(connection):
+                raise CollectionError("the migration would have orphaned rows of a table: nothing was changed")
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:
         """Open a consistent view, in which later commits are not visible."""
         with self._connect() as connection:
-            yield Reader(ConnectionRows(connection))
+            yield Reader(self._rows(connection))
 
     def transaction(self) -> "Transaction":
         """Begin a transaction that reads one state, and can be ended and begun again."""
-        return Transaction(self._connect, partial(database_errors, self.place))
+        return Transaction(self._connect, self._rows, partial(database_errors, self.place))
 
     def revision(self) -> int:
         """Return the number of the last change; retry a lost connection, since an error would hide the commit."""
@@ -255,20 +225,20 @@ class Store:
     def writing(self) -> Iterator[Writer]:
         """Open the writer's transaction: committed at the end of the block, rolled back by any exception."""
         with self._connect(write=True) as connection:
-            yield Writer(ConnectionRows(connection))
+            yield Writer(self._rows(connection))
 
     @contextmanager
     def trying(self) -> Iterator[Writer]:
         """Open the writer's transaction, and undo everything at the end of the block."""
         with self._connect(write=True) as connection:
-            yield Writer(ConnectionRows(connection))
+            yield Writer(self._rows(connection))
             connection.rollback()
 
     @contextmanager
     def auditing(self, *, write: bool = False) -> Iterator[Auditor]:
         """Open a view of every row for checks, and with `write` for repairs."""
         with self._connect(write=write) as connection:
-            yield Auditor(ConnectionRows(connection))
+            yield Auditor(self._rows(connection))
 
     def copy_to(self, path: Path) -> None:
         """Copy one consistent state of the database, even while another process writes."""

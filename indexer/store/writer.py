@@ -142,9 +142,7 @@ class Writer(Reader):
                 for rows in batches(map(tuple, stored), _COPIED):
                     self.rows.insert(table.name, list(columns), rows)
         if self.shared:
-            for table in (SOURCES, DOCUMENTS, PARTS):
-                after = f"(SELECT coalesce(max(id), 0) + 1 FROM {table.name})"
-                self.rows.all(f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), {after}, false)")
+            self.rows.free_ids([SOURCES.name, DOCUMENTS.name, PARTS.name])
 
     def store_watch(self, watch: Watch) -> None:
         """Insert a watch, or overwrite the one of the same name."""
@@ -173,17 +171,6 @@ class Writer(Reader):
         self.set_settings({EVENTS_FORGOTTEN: self.last_event()})
         self.rows.execute("DELETE FROM events WHERE number < :before", before=before)
         return int(count)
-
-    def drop_files(self, folder: str | None = None) -> None:
-        """Delete the files of a folder; None: all files."""
-        if folder is None:
-            self.rows.execute("DELETE FROM files")
-        else:
-            self.rows.execute("DELETE FROM files WHERE folder = :folder", folder=folder)
-
-    def add_file_block(self, folder: str, name: str, number: int, content: bytes) -> None:
-        """Insert a block of a file of `folder`; the numbers of its blocks count from 0."""
-        self.rows.insert("files", ("folder", "name", "number", "content"), [(folder, name, number, content)])
 
     def forget_removals(self, until: int) -> None:
         """Delete the records of removals up to revision `until`, which no derived file needs any more."""

@@ -19,12 +19,13 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.snapshot.faiss_index import AUTO, FLAT, FirstStage, build, choose_factory
+from moverank.indexer.settings import AUTO_INDEX, FLAT_INDEX
+from moverank.indexer.snapshot.faiss_index import FirstStage, build, choose_factory
 from moverank.rerank.encoders.first_stages import choose_encoder
 from tests.benchmarks.candidate_task import CACHE, DEPTHS, CandidateTask, parse_encoder, recall, single
 from tests.benchmarks.common import argument_parser, show, show_table, verdict
 
-FACTORIES = [AUTO, FLAT, "SQ8", "SQ4", "HR,RaBitQ", "HR,RaBitQ2", "RaBitQ", "RaBitQ2", "RaBitQfs"]
+FACTORIES = [AUTO_INDEX, FLAT_INDEX, "SQ8", "SQ4", "HR,RaBitQ", "HR,RaBitQ2", "RaBitQ", "RaBitQ2", "RaBitQfs"]
 FACTORIES += ["PQ512x4fs", "PQ2048x4fs", "LSH", "IVF64,RaBitQ", "HR,IVF64,RaBitQ", "HNSW32", "HNSW32_SQ4"]
 HEADS = ("index", "bytes", "of flat", "build s", *(f"ms at {m}" for m in DEPTHS), *(f"recall at {m}" for m in DEPTHS))
 FIT_SAMPLE = 50_000
@@ -57,7 +58,7 @@ def measured(factory: str, vectors: Vectors, directory: Path) -> tuple[list[str]
     n, dim = vectors.stored.shape
     path = directory / "index"
     began = time.process_time()
-    used = build(choose_factory(n, dim) if factory == AUTO else factory, np.arange(n), vectors.stored, path)
+    used = build(choose_factory(n, dim) if factory == AUTO_INDEX else factory, np.arange(n), vectors.stored, path)
     seconds = time.process_time() - began
     size, plain = path.stat().st_size, vectors.stored.nbytes
     stage = FirstStage(path, used)

@@ -16,7 +16,8 @@ MODULES = [
     *(ROOT.joinpath(*point.module.split(".")[1:]).with_suffix(".py") for point in PLUG_INS),
 ]
 STATE = {"sqlalchemy", "alembic", "faiss", "ot", "numba", "numpy", "scipy", "gensim", "filelock"}
-LIGHT = (COMMANDS, "moverank.indexer.option", "moverank.indexer.search_options", *(point.module for point in PLUG_INS))
+OPTIONS = ("moverank.indexer.option", "moverank.indexer.pair_options", "moverank.indexer.search_options")
+LIGHT = (COMMANDS, *OPTIONS, *(point.module for point in PLUG_INS))
 LAZY = "update.py"  # the body of `index` and `threads`, imported inside them
 
 

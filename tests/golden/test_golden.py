@@ -50,6 +50,7 @@ def test_a_collection_of_an_earlier_release_is_usable(archive: Path, tmp_path: P
     assert check_collection(tmp_path / "golden").sentences() == ()
 
 
+@pytest.mark.plugin("postgres")
 @pytest.mark.usefixtures("postgres")
 @pytest.mark.parametrize("archive", ARCHIVES, ids=lambda path: path.name)
 def test_a_collection_moves_to_postgresql_and_back(call: Call, archive: Path, tmp_path: Path) -> None:

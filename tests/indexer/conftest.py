@@ -45,6 +45,7 @@ def always_compact(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def schema_url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Return the URL of a new schema of PostgreSQL; caches are in the directory of the test."""
+    pytest.importorskip("moverank.indexer.plugins.postgres", reason="the plug-in postgres is removed")
     request.getfixturevalue("postgres")
     monkeypatch.setenv(CACHE, str(tmp_path / "cache"))
     return schema_for(tmp_path)

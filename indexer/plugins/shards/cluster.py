@@ -4,16 +4,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from moverank.indexer.collection import Collection
 from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import CollectionError, IndexerError, UsageError
-from moverank.indexer.face import Face
 from moverank.indexer.files.location import is_cluster
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.creation import TRAINED, check_choices
 from moverank.indexer.indexing.removal import DocumentsToRemove, check_unchanged
+from moverank.indexer.operations.operated import Operated
 from moverank.indexer.operations.operation import Found, Operation, Work
 from moverank.indexer.plugins.shards.actors import RayShards
 from moverank.indexer.plugins.shards.changing import Changer
@@ -38,10 +38,8 @@ from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.languages import AUTO_LANGUAGE
 from moverank.rerank.words.tokenizer import StopWords
 
-_Answer = TypeVar("_Answer")
 
-
-class Cluster(Face):
+class Cluster(Operated):
     """An open collection in shards; close it, or use it in a `with` block. Get one by `create` or `open`.
 
     Each shard is a collection that one process holds, on its own machine. A search answers as one collection with all
@@ -55,7 +53,6 @@ class Cluster(Face):
         self.shards = RayShards(file)
         self._coordinator = Coordinator(self.shards, self._reload, wait)
         self.searcher = ClusterSearcher(self._coordinator, self)
-        self._run = self._searched
 
     def run(self, operation: Operation[Found], *, progress: Progress = silent) -> Found:
         """Return the answer to an operation, by the shards."""
@@ -71,8 +68,8 @@ class Cluster(Face):
             "a collection in shards cannot rerank or compare texts: serve one of the shards, or `Reranker`"
         )
 
-    def _searched(self, work: Callable[["Cluster"], _Answer]) -> _Answer:
-        return work(self)
+    def _prepare(self, options: SearchOptions, progress: Progress) -> None:
+        self.searcher.prepare(options, progress)
 
     @staticmethod
     def holds(place: str) -> bool:
@@ -235,13 +232,12 @@ class Cluster(Face):
         with self._changing() as changer:
             return changer.remove(DocumentsToRemove(keys, where, source, everything), dry_run=dry_run)
 
-    def _check_writable(self) -> None:
-        """Make changes by others visible; raise LockedError if another process changes the shards."""
+    def _checked_writable(self) -> Self:
         with self._changing():
             self.refresh()
+        return self
 
     def _remove_unless_changed(self, keys: Sequence[str], state: tuple[Any, Settings], progress: Progress) -> Changes:
-        """Remove documents if revisions and settings still equal `state`; CollectionError if not."""
         _ = progress
         with self._changing() as changer:
             self.refresh()

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.documents import GIVEN
 from moverank.indexer.errors import UnknownKey, UsageError
+from moverank.indexer.pair_options import DedupeOptions, PairSearch
 from moverank.indexer.plugins.shards.actors import RayShards
 from moverank.indexer.plugins.shards.coordinator import Coordinator, Version, check_found, divided
 from moverank.indexer.plugins.shards.messages import Call
@@ -23,18 +24,18 @@ from moverank.indexer.ranking_spec import VECTOR, RankingSpec, resolve
 from moverank.indexer.reranking.whole_corpus import CountedCollection, pair_source
 from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.by_distance import Certificate, certificate
-from moverank.indexer.search.deduplication import Deduplication, deduplicate, lengths_of
+from moverank.indexer.search.deduplication import deduplicate, lengths_of
 from moverank.indexer.search.explanations import check_bounded, explain_document, why_not_below
 from moverank.indexer.search.grouping import check_not_by_share, check_not_grouped, grouped, ranking_or_problem
+from moverank.indexer.search.near_documents import Deduplication, Pairs
 from moverank.indexer.search.ordering import smallest_first
-from moverank.indexer.search.pairs import Pairs
 from moverank.indexer.search.percentiles import SampledValues, few_within, percentiles, value_below
 from moverank.indexer.search.query import Outcome, QueryWords
 from moverank.indexer.search.query_parser import joined_scorer
 from moverank.indexer.search.searcher import Request
 from moverank.indexer.search.shared_statistics import TableKey, needed_tables
 from moverank.indexer.search.sum_terms import QueryStatistics, merged_statistics
-from moverank.indexer.search_options import KeepOrder, PairSearch, Progress, SearchOptions
+from moverank.indexer.search_options import Progress, SearchOptions
 from moverank.rerank.distance.explain import Explanation, WhyNot
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Ranking, StageCounts
@@ -257,23 +258,25 @@ class ClusterSearcher:
         """Raise UsageError: candidates are ranked by one collection."""
         raise UsageError("a collection in shards cannot rank stored candidates: search it")
 
-    def pairs(self, search: PairSearch, options: SearchOptions, *, far: bool = False) -> Pairs:
-        """Find the nearest pairs of documents; the bags of all shards are compared in this process."""
+    def pairs(self, search: PairSearch, options: SearchOptions) -> Pairs:
+        """Find the nearest pairs of documents; the bags of all shards are compared in this process.
+
+        Raises UsageError in a server, whose memory they would fill.
+        """
         if options.where:
             raise UsageError("pairs of shards are those of all documents: leave --where out")
-        source = pair_source(self._documents, self._ranking_of(options), far=far)
-        return source.pairs(search)
+        if options.stop is not None:
+            raise UsageError("a server does not compare the documents of shards in pairs: run `pairs` where they are")
+        return pair_source(self._documents, self._ranking_of(options), far=search.far).pairs(search)
 
-    def dedupe(
-        self, search: PairSearch, options: SearchOptions, keep: KeepOrder, *, far: bool = False, explained: bool = False
-    ) -> Deduplication:
+    def dedupe(self, search: PairSearch, options: SearchOptions, keep: DedupeOptions) -> Deduplication:
         """Choose the documents to keep; the bags of all shards are compared in this process, as by `pairs`."""
-        if options.where or keep.where is not None or keep.by_field or explained:
+        if options.where or keep.keep_where is not None or keep.by_field or keep.explained:
             raise UsageError(
                 "documents of shards are deduplicated as a whole, and the first or the longest ones are kept: leave "
                 "filters, fields and flows out"
             )
-        source = pair_source(self._documents, self._ranking_of(options), far=far)
+        source = pair_source(self._documents, self._ranking_of(options), far=search.far)
 
         def order_of(ids: NDArray[np.int64]) -> NDArray[np.intp]:
             sizes = -lengths_of(source.view.scores, ids) if keep.by == "longest" else ids

@@ -1,8 +1,9 @@
 """The units of texts with their places, and the units of one text that may be carried to another's, with costs."""
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Self
 
@@ -68,6 +69,29 @@ class UnitText:
                 spans.append(Span(part, unit.start, unit.end))
                 sentence_of.append(first + bisect_right(starts, unit.start) - 1)
         return cls(tuple(units), tuple(spans), tuple(sentences), tuple(sentence_of))
+
+    @classmethod
+    def tokens(cls, passages: Passages, tokenizer: Tokenizer) -> Self:
+        """Split the texts of a document into all words, numbers and signs; only words with a meaning may be near others."""
+        units, spans, every = list[Unit](), list[Span](), replace(tokenizer, stop_words=frozenset())
+        for part, text in passages:
+            check_time()
+            found = {one.start(): Unit(one.start(), one.end(), "number", one[0]) for one in _NUMBER.finditer(text)}
+            taken = [False] * (len(text) + 1)
+            for unit in found.values():
+                taken[unit.start : unit.end] = [True] * (unit.end - unit.start)
+            for start, end, word in every.spans(text):
+                if not taken[start]:
+                    found[start] = Unit(start, end, "name" if word in tokenizer.stop_words else "word", word)
+                    taken[start:end] = [True] * (end - start)
+            signs = (i for i, sign in enumerate(text) if not (taken[i] or sign.isspace()))
+            found |= {i: Unit(i, i + 1, "name", text[i]) for i in signs}
+            units += [found[start] for start in sorted(found)]
+            spans += [Span(part, found[start].start, found[start].end) for start in sorted(found)]
+        return cls(tuple(units), tuple(spans), (), ())
+
+
+_NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
 
 
 def _whole_sentences(text: str, units: Sequence[Unit]) -> Iterator[tuple[int, int]]:

@@ -215,7 +215,7 @@ def test_an_interruption_removes_nothing(call: Call, doubled: Path, monkeypatch:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("moverank.indexer.collection.Collection.dedupe", interrupted)
+    monkeypatch.setattr("moverank.indexer.collection.Collection.run", interrupted)
     answer = call("dedupe", "-i", doubled, "--within", "0", "--remove")
     assert answer.code == 1
     assert answer.sentence == (

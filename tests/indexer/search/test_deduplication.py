@@ -14,9 +14,10 @@ from scipy.spatial.distance import cdist
 
 from moverank import Collection, CollectionError, Document, LockedError, UsageError
 from moverank.indexer.files.writer_lock import locked
-from moverank.indexer.search.deduplication import Deduplication, deduplicated
+from moverank.indexer.pair_options import DedupeOptions
+from moverank.indexer.search.deduplication import deduplicated
+from moverank.indexer.search.near_documents import Deduplication
 from moverank.indexer.search.pair_search import FoundPairs
-from moverank.indexer.search_options import KeepOrder
 from moverank.rerank.ranking import StageCounts
 from tests.indexer.world import TABLE, WORDS, CollectionFactory, document
 
@@ -350,5 +351,7 @@ def test_any_graph_has_a_maximal_independent_set(n: int, edges: list[tuple[int, 
 
 
 def test_the_order_is_parsed() -> None:
-    assert KeepOrder.of("newest:author.born", "label=a") == KeepOrder("newest", "author.born", "label=a")
-    assert KeepOrder.of("oldest").field == "date"
+    found = DedupeOptions(within=0.0, keep="newest:author.born")
+    assert (found.by, found.field, found.by_field) == ("newest", "author.born", True)
+    assert DedupeOptions(within=0.0, keep="oldest").field == "date"
+    assert not DedupeOptions(within=0.0).by_field

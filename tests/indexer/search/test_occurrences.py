@@ -393,7 +393,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[Occurrence]:
 def _explain(collection: Collection, query: QueryText | StoredKey, key: str, most: int) -> Explanation:
     """Return the explanation of a server that limits the size of an answer."""
     options = SearchOptions(rank="wmd", highlight=True, most_characters=most)
-    return collection._run(lambda state: state.searcher.explain(query, key, options))  # noqa: SLF001 - not public
+    return collection._states.run(lambda state: state.searcher.explain(query, key, options))  # noqa: SLF001 - not public
 
 
 def test_an_explanation_reads_no_more_than_it_keeps(collection: Collection, seen: list[Occurrence]) -> None:

@@ -14,8 +14,13 @@ from numpy.typing import NDArray
 
 from moverank import Collection, Document, Part, UsageError
 from moverank.indexer.files.arrays import read_arrays, write_arrays
+from moverank.indexer.operations.operation import Work
+from moverank.indexer.operations.pairs import FindPairs
+from moverank.indexer.pair_options import PairOptions
+from moverank.indexer.search.near_documents import Deduplication, Pairs
 from moverank.rerank.distance.near_pairs import Limit, NearPairs, PairsOfRow
 from moverank.rerank.distance.near_words import NearWords
+from moverank.rerank.errors import OutOfTime, TooLarge
 from tests.indexer.world import TABLE, WORDS, CollectionFactory, Twin, document, random_documents, snapshot_above
 
 
@@ -333,3 +338,37 @@ def test_pairs_by_a_sum_have_the_larger_of_both_totals(filled: Collection, rank:
     assert {frozenset(pair.keys) for pair in copies.pairs} == {
         frozenset(pair) for pair in combinations(("same0", "same1", "same2"), 2)
     }
+
+
+@pytest.mark.parametrize("rank", [None, "wmd+bm25"])
+def test_limited_work_ends_in_time_and_leaves_no_file(filled: Collection, rank: str | None) -> None:
+    ended = Work(stop=lambda: True)
+    for options in (PairOptions(k=3, rank=rank), PairOptions(k=3, within=1.0, rank=rank)):
+        search = FindPairs(search=options)
+        with pytest.raises(OutOfTime):
+            filled._states.run(lambda state: search.run(state, ended))  # noqa: SLF001, B023 - of a server
+    assert not [*filled.path.glob("pairs-*")]
+
+
+def test_limited_work_has_a_number_of_pairs_and_of_characters(filled: Collection) -> None:
+    def found(most: int, **options: Any) -> Pairs:
+        work = Work(stop=lambda: False, answer=most)
+        return filled._states.run(lambda state: FindPairs(search=PairOptions(**options)).run(state, work))  # noqa: SLF001 - of a server
+
+    with pytest.raises(UsageError, match="give k, the number of pairs: a server"):
+        found(1_000_000, within=0.5)
+    assert found(1_000_000, k=30) == filled.pairs(k=30)
+    texts = sum(len(one.parts[0].text) for one in _documents())
+    for most in (1, texts):  # of the texts that are read, and of what the pairs show of them
+        with pytest.raises(TooLarge, match="request fewer hits"):
+            found(most, k=500)
+
+
+def test_answers_are_json_objects(filled: Collection) -> None:
+    pairs, copies = filled.pairs(k=9), filled.dedupe(0.7, explained=True, differing=True)
+    assert pairs.pairs
+    assert copies.removed
+    assert Pairs.from_dict(pairs.to_dict()) == pairs
+    assert Deduplication.from_dict(copies.to_dict()) == copies
+    assert list(pairs.to_dict()["pairs"][0])[:2] == ["key", "other"]
+    assert list(copies.to_dict()["removed"][0])[2:4] == ["duplicate_of", "duplicate_of_title"]

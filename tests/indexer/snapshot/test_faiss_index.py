@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import CollectionError, UsageError
-from moverank.indexer.snapshot.faiss_index import FLAT, FirstStage, build, check_factory
+from moverank.indexer.settings import FLAT_INDEX
+from moverank.indexer.snapshot.faiss_index import FirstStage, build, check_factory
 from tests.samples import examples
 
 EXACT = ("Flat", "IDMap,Flat", "IDMap2,Flat")
@@ -120,7 +121,7 @@ def test_an_approximate_index_finds_stored_vectors(tmp_path: Path, factory: str)
 def test_an_index_without_enough_vectors_to_train_becomes_flat(tmp_path: Path, factory: str) -> None:
     used = build(factory, _ids(60), _vectors(), tmp_path / "index")
     stage = FirstStage(tmp_path / "index", used)
-    assert (used, stage.exact) == (FLAT, True)
+    assert (used, stage.exact) == (FLAT_INDEX, True)
     assert len(stage.nearest(_vectors(1)[0], 9, _all_ids).ids) == 9
 
 
@@ -131,7 +132,7 @@ def test_an_index_is_trained_on_a_sample(tmp_path: Path, monkeypatch: pytest.Mon
     else:
         monkeypatch.setattr("moverank.indexer.snapshot.faiss_index._TRAINING_SAMPLE", 20)
     monkeypatch.setattr("moverank.indexer.snapshot.faiss_index._BLOCK_BYTES", 7 * _vectors(1).nbytes)
-    assert build("IVF30,Flat", _ids(60), _vectors(), tmp_path / "small") == FLAT
+    assert build("IVF30,Flat", _ids(60), _vectors(), tmp_path / "small") == FLAT_INDEX
     used = build("IVF10,Flat", _ids(60), _vectors(), tmp_path / "index")
     assert used == "IVF10,Flat"
     assert len(FirstStage(tmp_path / "index", used).nearest(_vectors(1)[0], 60, _all_ids).ids) == 60
@@ -166,10 +167,10 @@ def test_valid_factory_strings_pass(factory: str) -> None:
 def test_a_file_without_an_index_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "index").write_bytes(content)
     with pytest.raises(CollectionError, match="cannot be read by FAISS"):
-        FirstStage(tmp_path / "index", FLAT).nearest(np.zeros(8, np.float32), 1, _all_ids)
+        FirstStage(tmp_path / "index", FLAT_INDEX).nearest(np.zeros(8, np.float32), 1, _all_ids)
 
 
-@pytest.mark.parametrize("factory", [FLAT, "SQ8", "HR,RaBitQ"])
+@pytest.mark.parametrize("factory", [FLAT_INDEX, "SQ8", "HR,RaBitQ"])
 @pytest.mark.parametrize("m", [1, 7, 59, 60])
 def test_a_large_index_is_searched_in_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, m: int, factory: str
@@ -204,4 +205,4 @@ def test_more_inverted_lists_are_probed_for_long_vectors(tmp_path: Path, monkeyp
 def test_a_full_disk_is_an_os_error() -> None:
     """FAISS itself raises RuntimeError without the reason."""
     with pytest.raises(OSError, match="No space left on device"):
-        build(FLAT, _ids(640), _vectors(640, 64), Path("/dev/full"))
+        build(FLAT_INDEX, _ids(640), _vectors(640, 64), Path("/dev/full"))

@@ -8,7 +8,8 @@ import pytest
 from moverank import Collection, Document, Settings
 from moverank.indexer.commands.update import RunSources, update
 from moverank.indexer.search_options import EXACT_UP_TO, silent
-from moverank.indexer.snapshot.faiss_index import AUTO, FLAT, IndexInUse, check_factory, choose_factory
+from moverank.indexer.settings import AUTO_INDEX, FLAT_INDEX
+from moverank.indexer.snapshot.faiss_index import IndexInUse, check_factory, choose_factory
 from tests.indexer.world import CollectionFactory, document, random_documents
 
 CODES = "HR,RaBitQ"
@@ -17,15 +18,15 @@ CODES = "HR,RaBitQ"
 @pytest.mark.parametrize(
     ("n", "dim", "expected"),
     [
-        (0, 4096, FLAT),
-        (4096, 4096, FLAT),
+        (0, 4096, FLAT_INDEX),
+        (4096, 4096, FLAT_INDEX),
         (4097, 4096, CODES),
         (10**8, 1024, CODES),
         (10**5, 1023, "SQ8"),
-        (EXACT_UP_TO, 256, FLAT),
+        (EXACT_UP_TO, 256, FLAT_INDEX),
         (EXACT_UP_TO, 257, "SQ8"),
         (EXACT_UP_TO + 1, 200, "SQ8"),
-        (EXACT_UP_TO + 1, 8, FLAT),
+        (EXACT_UP_TO + 1, 8, FLAT_INDEX),
     ],
 )
 def test_the_index_depends_on_number_and_dimension(n: int, dim: int, expected: str) -> None:
@@ -38,8 +39,8 @@ def test_an_index_is_described_with_the_memory_it_saves() -> None:
         "first stage: HR,RaBitQ for 120,000 documents of 16,384 bytes each, in 1/31 of the memory "
         "(faiss=FACTORY names another index)"
     )
-    assert "in all of the memory" in IndexInUse(FLAT, 120_000, 4096, 120_000 * 16_392).sentence()
-    assert "in all of the memory" in IndexInUse(FLAT, 0, 4096, 90).sentence()
+    assert "in all of the memory" in IndexInUse(FLAT_INDEX, 120_000, 4096, 120_000 * 16_392).sentence()
+    assert "in all of the memory" in IndexInUse(FLAT_INDEX, 0, 4096, 90).sentence()
 
 
 def _notes(path: Path, documents: list[Document], choices: dict[str, Any]) -> tuple[str, ...]:
@@ -65,7 +66,7 @@ def test_a_run_reports_a_changed_index(
     (note,) = _notes(path, [document("newest", "ant")], {})
     assert note.startswith("first stage: IDMap2,Flat for 12 documents")
     with Collection.open(path) as opened:
-        assert (opened.settings.faiss, opened.info()["faiss_in_use"]) == (AUTO, FLAT)
+        assert (opened.settings.faiss, opened.info()["faiss_in_use"]) == (AUTO_INDEX, FLAT_INDEX)
     # A named index is not reported.
     assert _notes(path, [document("a", "ant")], {"faiss": "SQ8"}) == ()
     with Collection.open(path) as opened:
@@ -74,5 +75,5 @@ def test_a_run_reports_a_changed_index(
 
 def test_the_setting_is_restored(collection: Collection) -> None:
     stored = collection.settings.stored()
-    assert stored["faiss"] == AUTO
-    assert Settings.restored(stored | {"faiss": FLAT}).faiss == FLAT
+    assert stored["faiss"] == AUTO_INDEX
+    assert Settings.restored(stored | {"faiss": FLAT_INDEX}).faiss == FLAT_INDEX

@@ -4,7 +4,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from moverank.indexer.errors import IndexerError
-from moverank.indexer.face import has_far_words, pair_options
+from moverank.indexer.operations.dedupe import FindDuplicates
+from moverank.indexer.operations.operation import Work
+from moverank.indexer.pair_options import DedupeOptions
 from moverank.indexer.plugins.serving.pages.rendering import PageValues, error_page, page_about
 from moverank.indexer.plugins.serving.pages.search_page import chosen_collection, cut_title, number_or_dash
 from moverank.indexer.plugins.serving.pages.typed_form import TypedForm, typed_number
@@ -12,8 +14,7 @@ from moverank.indexer.plugins.serving.problems import HttpProblem
 from moverank.indexer.plugins.serving.search_api import ThisServer
 from moverank.indexer.plugins.serving.served import State
 from moverank.indexer.plugins.serving.workers import Task
-from moverank.indexer.search.deduplication import Deduplication, Duplicate
-from moverank.indexer.search_options import KeepOrder, PairSearch
+from moverank.indexer.search.near_documents import Deduplication, Duplicate
 
 router = APIRouter()
 
@@ -36,14 +37,11 @@ async def duplicates_page(state: ThisServer, request: Request) -> HTMLResponse:
         def work(view: State, task: Task) -> PageValues:
             if not typed:
                 return {"groups": None}
-
-            options, _ = pair_options(within, None, None, None, form.conditions or None, view.settings.ranking)
-            far = has_far_words(options, view.settings.ranking)
-            clock = _Clock(task, resumed=not state.read_only)
-            search = PairSearch(within, progress=clock, resumed=not state.read_only)
+            search = DedupeOptions(within=within, where=form.conditions or None, resumed=not state.read_only)
+            clock = Work(_Clock(task, resumed=search.resumed))
             found: PageValues = state.finished.get(
                 (served.name, view.revision, view.settings, within, tuple(form.conditions)),
-                lambda: _shown(view.searcher.dedupe(search, options, KeepOrder(), far=far)),
+                lambda: _shown(FindDuplicates(search=search).run(view, clock)),
             )
             return found | {"larger": [f"{factor * (within or _SMALLEST):g}" for factor in (2, 4, 8)]}
 

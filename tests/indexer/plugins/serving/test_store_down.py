@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from moverank.indexer.files.location import CACHE, TRUSTED
-from moverank.indexer.store.postgres import postgres_engine
 from tests.indexer.plugins.serving.conftest import make_collection
 from tests.indexer.plugins.serving.running import RunningServer, descendants
 from tests.postgres_store import database_in
@@ -106,20 +105,6 @@ def test_a_database_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: py
     assert server.ask("/collections/pets/documents").json["total"] == 5
     assert server.stop() == 0
     assert "Traceback" not in server.log.read_text()
-
-
-@pytest.mark.usefixtures("postgres")
-def test_connections_notice_that_the_machine_of_the_database_is_gone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(TRUSTED, str(tmp_path))
-    url = database_in(tmp_path / "pets.index")
-    engine = postgres_engine(f"{url}&tcp_user_timeout=5000")
-    with engine.connect() as connection:
-        options = connection.connection.dbapi_connection.info.get_parameters()  # type: ignore[union-attr]
-    engine.dispose()
-    assert (options["keepalives_idle"], options["keepalives_count"]) == ("15", "3")
-    assert options["tcp_user_timeout"] == "5000"
 
 
 @pytest.mark.usefixtures("postgres")

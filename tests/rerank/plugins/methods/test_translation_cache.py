@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from moverank.indexer.snapshot.caches import cached_sums
+from moverank.indexer.search.caches import cached_sums
 from moverank.rerank.plugins.methods.translation import Translation
 from moverank.rerank.scorers import WordVectors
 from tests.indexer.world import VECTORS, CollectionFactory, random_documents, snapshot_above

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from moverank.indexer.snapshot.caches import DerivedTable, cached_table
+from moverank.indexer.search.caches import DerivedTable, cached_table
 from moverank.rerank.words.term_rules import TermTexts, WordTerms
 
 IDS = np.array([2, 5, 9])

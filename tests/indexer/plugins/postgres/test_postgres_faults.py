@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-_ROOT = Path(__file__).parents[3]
+_ROOT = Path(__file__).parents[4]
 _COMMANDS = (
     "lost_connections --samples 2 --seed 5",
     "postgres_load --seconds 4 --seed 1",

@@ -14,6 +14,7 @@ from moverank.indexer.errors import CollectionError, ConnectionLost, LockedError
 from moverank.indexer.files.location import CACHE, URL_FILE, collection_directory, display_name, without_passwords
 from moverank.indexer.maintenance.backup import copy_collection
 from moverank.indexer.maintenance.check import check_collection
+from moverank.indexer.plugins.postgres.database import postgres_engine
 from moverank.indexer.store import Store
 from moverank.rerank.ranking import Ranking
 from tests.contracts.documentation import PAGES, examples
@@ -247,3 +248,12 @@ def test_a_commit_that_was_not_acknowledged_is_looked_up(schema_url: str, forum:
                         assert direct.get(key) is not None
     assert before.hits
     assert check_collection(forum.path).sentences() == ()
+
+
+def test_connections_notice_that_the_machine_of_the_database_is_gone(schema_url: str) -> None:
+    engine = postgres_engine(f"{schema_url}&tcp_user_timeout=5000")
+    with engine.connect() as connection:
+        options = connection.connection.dbapi_connection.info.get_parameters()  # type: ignore[union-attr]
+    engine.dispose()
+    assert (options["keepalives_idle"], options["keepalives_count"]) == ("15", "3")
+    assert options["tcp_user_timeout"] == "5000"

@@ -7,12 +7,12 @@ documents, such as word frequencies and centroid lengths; and a scorer's sums ov
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.files.arrays import Arrays, Kinds, are_starts, is_within, read_arrays, write_arrays
+from moverank.indexer.files.arrays import Arrays, Kinds, are_starts, is_within, kept, read_arrays, write_arrays
 from moverank.indexer.files.checksums import checksum
 from moverank.indexer.files.directory import CACHED
 from moverank.rerank.scorers import Postings, SummingScorer, WordVectors
@@ -130,10 +130,6 @@ def cached_table(
     return table
 
 
-SumType = TypeVar("SumType", np.int64, np.float64)
-"""The type of sums."""
-
-
 def cached_sums(directory: Path | None, scorer: type[SummingScorer], words: WordVectors) -> NDArray[np.float64]:
     """Return a scorer's sums (t,) of words over themselves, cached in a collection's `directory`.
 
@@ -148,15 +144,3 @@ def cached_sums(directory: Path | None, scorer: type[SummingScorer], words: Word
         return compute()
     key = f"{scorer.name} {checksum(words.vectors)}{checksum(words.known)}"
     return kept(directory / "normalisers", key, compute, len(words), np.float64)
-
-
-def kept(
-    path: Path, key: str, compute: Callable[[], NDArray[SumType]], size: int, kind: type[SumType]
-) -> NDArray[SumType]:
-    """Return the result (size,) of `compute`, kept in the file `path` for `key` unless that is not writable."""
-    stored = read_arrays(path, key, {"sums": (np.dtype(kind).str, 1)})
-    if stored and len(stored["sums"]) == size:
-        return stored["sums"]
-    result = compute()
-    write_arrays(path, {"sums": result}, key)
-    return result
