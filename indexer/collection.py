@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from moverank.indexer.arguments import items, switch, texts
 from moverank.indexer.documents import Changes, Document, Rejection
@@ -20,7 +20,7 @@ from moverank.indexer.indexing.collection_vectors import (
 )
 from moverank.indexer.indexing.followers import new_follower
 from moverank.indexer.operations.operated import Operated
-from moverank.indexer.operations.operation import Found, Operation, Work
+from moverank.indexer.operations.operation import Found, OperatedState, Operation, Work
 from moverank.indexer.operations.operation_registry import other_operation
 from moverank.indexer.queries import QueryText, StoredKey
 from moverank.indexer.ranking_spec import RankingSpec
@@ -243,7 +243,7 @@ class Collection(Operated, StoredDocuments):
         """
         from moverank.indexer.indexing.creation import with_words_of
         from moverank.indexer.indexing.first_texts import with_language, with_vocabulary
-        from moverank.indexer.indexing.sync import Sync
+        from moverank.indexer.indexing.sync import Sync, SyncCallbacks
         from moverank.indexer.indexing.uncompared import Uncompared, check_dedupe
         from moverank.indexer.indexing.word_counts import WordCounter
         from moverank.indexer.reading.inputs.vectors_by_key import VectorsByKey
@@ -258,13 +258,13 @@ class Collection(Operated, StoredDocuments):
             settings, records = with_vocabulary(with_words_of(self._embedding, settings), records)
             counter = WordCounter(settings.tokenizer, self._embedding)
             new = Uncompared(self._store, within)
-            callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed, "stored": new.add}
             followers = [] if dry_run else self._run_followers(settings)
-            if not dry_run:
-                callbacks["follow"] = [new.follow, *(one.follow for one in followers)]
+            follow = [] if dry_run else [new.follow, *(one.follow for one in followers)]
+            callbacks = SyncCallbacks(rejected, changed, new.add, follow=follow)
             if settings != self.settings:
-                callbacks["begin"] = lambda writer: writer.set_settings(settings.stored())
-            sync = Sync(self._store, counter, settings.tokens_digest(), scope=scope, strict=strict, **callbacks)
+                callbacks = replace(callbacks, begin=lambda writer: writer.set_settings(settings.stored()))
+            salt = settings.tokens_digest()
+            sync = Sync(self._store, counter, salt, scope=scope, strict=strict, callbacks=callbacks)
             if vectors is not None:
                 records = VectorsByKey.of(vectors).attached(records)
             changes = sync.run(records, prune=prune, confirmed=confirmed, dry_run=dry_run)
@@ -518,10 +518,9 @@ class Collection(Operated, StoredDocuments):
         repeated(compact)  # the preceding change is committed already
 
     def run(self, operation: Operation[Found], *, progress: Progress = silent) -> Found:
-        """Return the answer to an operation, on the state that is searched."""
+        """Return the answer to an operation, on the state that is searched, see `Operation.OF_STATE`."""
         if not operation.OF_STATE:
-            opened: Any = self
-            return operation.run(opened, Work(progress))
+            return operation.run(cast("OperatedState", self), Work(progress))
         return self._states.run(partial(operation.run, work=Work(progress)))
 
     def _prepare(self, options: SearchOptions, progress: Progress) -> None:

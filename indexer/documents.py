@@ -7,7 +7,7 @@ import json
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import islice
 from math import isfinite
@@ -68,6 +68,15 @@ class Located(Answer):
     __slots__ = ()
 
     origin: Origin | None
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the answer whose `to_dict` is `values`; its origin has no line, and the source no name of its own."""
+        place, file = values["source"], values["file"] or ""
+        if not isinstance(place, str | None) or not isinstance(file, str):
+            raise TypeError(f"{place!r} and {file!r} are no places of files")
+        origin = None if place is None else Origin(NamedSource(place, place), file)
+        return replace(super().from_dict(values), origin=origin)  # type: ignore[type-var]  # subclasses are dataclasses
 
     @property
     def source(self) -> str | None:

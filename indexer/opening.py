@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from moverank.indexer.collection import Collection
+    from moverank.indexer.operations.operation import StateContents
     from moverank.indexer.search_options import Where
-    from moverank.indexer.state.contents import Contents
 
 Opened: TypeAlias = "Collection | Any"
 """An open collection, or one of another store, which has the same methods as far as it can."""
@@ -35,8 +35,8 @@ def places_of(index: Path) -> tuple[str, ...]:
 
 
 @contextmanager
-def open_listing(index: Path, where: "Where | None") -> "Iterator[Contents]":
-    """Open one state of the documents that pass a filter, without their texts.
+def open_listing(index: Path, where: "Where | None") -> "Iterator[StateContents]":
+    """Open the documents that pass a filter, without their texts: one state of them, unless they are in several places.
 
     Raises CollectionError, and UsageError for an invalid filter.
     """
@@ -48,9 +48,6 @@ def open_listing(index: Path, where: "Where | None") -> "Iterator[Contents]":
             if reader:
                 yield Contents(reader)
                 return
-    from moverank.indexer.store import exists
-
-    exists(index)  # raises CollectionError for shards, whose documents are not listed together
     with open_index(index) as collection, collection.contents(where) as contents:
         yield contents
 

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
@@ -166,10 +165,10 @@ class SourceChoices:
 
         more = chosen_metadata(self.set_fields or ())
         how: dict[str, Any] = {"prune": self.prune, "confirmed": self.yes, "dry_run": self.dry_run}
-        how["dedupe"] = self.dedupe
+        how |= {"dedupe": self.dedupe, "strict": self.strict, "vectors": self._given_vectors()}
         return RunSources(paths, self.prefix, self.replaces, metadata=more, **how)
 
-    def given_vectors(self) -> "VectorsByKey | None":
+    def _given_vectors(self) -> "VectorsByKey | None":
         """Return the vectors of --vectors and --keys, None without them; UsageError for one without the other."""
         from moverank.indexer.errors import UsageError
         from moverank.indexer.reading.inputs.vectors_by_key import VectorsByKey
@@ -183,6 +182,15 @@ class SourceChoices:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class TargetChoices:
+    """The collection that is changed, and how."""
+
+    index: Index = DEFAULT_INDEX
+    wait: Wait = 0.0
+    as_json: Json = False
+
+
 @app.command(
     epilog="Examples: `moverank index notes/`  `moverank index docs.jsonl.gz -i news --embedding glove.txt.gz`"
 )
@@ -190,13 +198,11 @@ class SourceChoices:
 def index(
     paths: Paths,
     *,
-    index: Index = DEFAULT_INDEX,
+    target: TargetChoices,
     reading: ReadingChoices,
     conversion: ConversionChoices,
     settings: SettingChoices,
     sources: SourceChoices,
-    wait: Wait = 0.0,
-    as_json: Json = False,
 ) -> None:
     """Add or update documents: text, Markdown, HTML, notebooks, JSON, CSV/TSV, mbox, Maildir; .gz too."""
     from moverank.indexer.reading import Conversion, read_documents
@@ -204,7 +210,7 @@ def index(
     pre, globs = conversion.pre, tuple(conversion.pre_glob or ())
     converted = Conversion(pre or "", globs, conversion.pre_timeout) if pre is not None or globs else None
     read = partial(read_documents, paths, conversion=converted, **reading.options())
-    _run(read, paths, sources, settings, {}, index, wait=wait, as_json=as_json)
+    _run(read, sources.run(paths), settings, {}, target)
 
 
 @app.command(epilog="Examples: `moverank threads Posts.xml -i forum`  `moverank threads threads.jsonl.gz --gamma 0.5`")
@@ -212,7 +218,7 @@ def index(
 def threads(
     paths: Paths,
     *,
-    index: Index = DEFAULT_INDEX,
+    target: TargetChoices,
     reading: ReadingChoices,
     comments_field: Annotated[
         str | None,
@@ -222,58 +228,40 @@ def threads(
     ] = None,
     settings: SettingChoices,
     sources: SourceChoices,
-    wait: Wait = 0.0,
-    as_json: Json = False,
 ) -> None:
     """Add or update forum threads: JSON, Discourse, Posts.xml of Stack Exchange, mbox, Maildir; weighted by rank."""
     from moverank.indexer.ranking_spec import PAPER_GAMMA
     from moverank.indexer.reading import read_threads
 
     read = partial(read_threads, paths, **reading.options(comments_field, threads=True))
-    _run(read, paths, sources, settings, {"gamma": PAPER_GAMMA}, index, wait=wait, as_json=as_json)
+    _run(read, sources.run(paths), settings, {"gamma": PAPER_GAMMA}, target)
 
 
 def _run(
     read: "Read",
-    paths: list[str],
-    sources: SourceChoices,
+    sources: "RunSources",
     settings: SettingChoices,
     defaults: Mapping[str, Any],
-    index: Path,
-    *,
-    wait: float,
-    as_json: bool,
+    target: TargetChoices,
 ) -> None:
-    """Update the collection `index` with the records that `read` returns for `paths`, and print the changes.
+    """Update a collection with the records that `read` returns for some sources, and print the changes.
 
     `defaults`: settings of a new collection that the user need not choose.
     """
-    from moverank.indexer.commands.update import update
+    from moverank.indexer.commands.update import RunCallbacks, RunSettings, update
     from moverank.indexer.formatters.progress import Bars
     from moverank.indexer.formatters.rejection_notes import RejectionNotes
     from moverank.indexer.formatters.sentences import Planned
     from moverank.indexer.formatters.terminal import note, print_changes
 
-    choices, run, vectors = settings.chosen(), sources.run(paths), sources.given_vectors()
+    chosen = RunSettings(settings.chosen(), defaults, settings.trust_pickle, target.wait)
     planned = Planned() if sources.dry_run else None
     with interruptible(NOTHING_CHANGED), Bars() as bars, RejectionNotes() as rejected:
-        updated = update(
-            index,
-            read,
-            run,
-            choices,
-            defaults=defaults,
-            vectors=vectors,
-            trust_pickle=settings.trust_pickle,
-            strict=sources.strict,
-            rejected=rejected,
-            changed=planned.add if planned else lambda _, __: None,
-            wait=wait,
-            progress=bars,
-        )
+        callbacks = RunCallbacks(rejected, bars, planned.add if planned else lambda _, __: None)
+        updated = update(target.index, read, sources, chosen, callbacks)
     for sentence in updated.sentences():
         note(sentence)
-    if as_json or not updated.refused:
-        print_changes(updated.changes, updated.seconds, planned, as_json=as_json, learned=updated.learned)
+    if target.as_json or not updated.refused:
+        print_changes(updated.changes, updated.seconds, planned, as_json=target.as_json, learned=updated.learned)
     if updated.failed:
         sys.exit(FAILED)

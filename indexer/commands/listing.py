@@ -1,21 +1,34 @@
 """Commands that show what a collection holds: `list`, `show` and `export`."""
 
 import sys
-from collections.abc import Iterable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
 from moverank.indexer.commands.completion import complete_key
-from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json, TableFormat, WhereOption
+from moverank.indexer.commands.shared_options import (
+    DEFAULT_INDEX,
+    Index,
+    Json,
+    Server,
+    TableFormat,
+    WhereOption,
+    opened,
+)
 
 if TYPE_CHECKING:
+    from moverank.indexer.operations.documents import Documents, ListDocuments
     from moverank.indexer.search_options import Progress
+    from moverank.indexer.store import Entry
 
 app = typer.Typer()
+
+_Run: TypeAlias = "Callable[[ListDocuments], Documents]"
 
 
 @app.command(
@@ -28,6 +41,7 @@ def list_documents(
         int | None, typer.Option("--limit", "-n", min=0, help="Show only the first so many documents. [default: all]")
     ] = None,
     format: TableFormat = "text",  # noqa: A002 - the option's name
+    server: Server = None,
     as_json: Json = False,
 ) -> None:
     """List the documents, one a line: key, title, label and metadata; cut to the width of a terminal, else whole."""
@@ -36,45 +50,58 @@ def list_documents(
     from moverank.indexer.formatters.document_lines import entry_line
     from moverank.indexer.formatters.terminal import note, print_lines, print_object
     from moverank.indexer.opening import open_listing
+    from moverank.indexer.operations.documents import ListDocuments
 
     if format == "csv" and as_json:
         raise UsageError("--format csv goes without --json")
     width = get_terminal_size().columns if sys.stdout.isatty() else None
-    with open_listing(index, where) as contents:
+    documents: AbstractContextManager[Any] = opened(index, server) if server else open_listing(index, where)
+    with documents as found:
+        run: _Run = found.run if server else lambda page: page.of(found)  # in this process, all pages are of one state
+        last = run(ListDocuments(where=where, limit=0))
+        entries = partial(_entries, run, where, last.found if limit is None else limit)
         if format == "csv":
-            fields = metadata_fields(entry.metadata for entry in contents.entries(limit))
-            print_lines(entry_table(contents.entries(limit), fields))
+            fields = metadata_fields(entry.metadata for entry in entries())
+            print_lines(entry_table(entries(), fields))
         else:
-            for entry in contents.entries(limit):
+            for entry in entries():
                 if as_json:
                     print_object(entry.to_dict())
                 else:
                     typer.echo(entry_line(entry, width))
-        shown, total, why_empty = len(contents), contents.total, contents.why_empty()
-    if why_empty:
-        note(why_empty)
+    if last.why_empty:
+        note(last.why_empty)
         return
     if as_json:
         return
-    if limit is not None and limit < shown:
-        note(f"{limit:,} of {shown:,} documents are shown")
+    if limit is not None and limit < last.found:
+        note(f"{limit:,} of {last.found:,} documents are shown")
     elif where:
-        note(f"{shown:,} of {total:,} documents pass --where")
+        note(f"{last.found:,} of {last.total:,} documents pass --where")
+
+
+def _entries(run: _Run, where: list[str] | None, limit: int) -> "Iterator[Entry]":
+    """Yield the first `limit` documents, page by page."""
+    from moverank.indexer.operations.documents import PAGE, ListDocuments
+
+    for first in range(0, limit, PAGE):
+        yield from run(ListDocuments(where=where, first=first, limit=min(PAGE, limit - first))).documents
 
 
 @app.command(epilog="Examples: `moverank show thread-17`  `moverank show thread-17 --json`")
 def show(
     keys: Annotated[list[str], typer.Argument(help="Keys of documents.", autocompletion=complete_key)],
     index: Index = DEFAULT_INDEX,
+    server: Server = None,
     as_json: Json = False,
 ) -> None:
     """Show documents as they are stored: metadata, words without a vector, and the whole text with its ranks."""
-    from moverank.indexer.collection import Collection
     from moverank.indexer.formatters.document_lines import document_lines
     from moverank.indexer.formatters.terminal import print_object, print_text
+    from moverank.indexer.operations.documents import ShowDocument
 
-    with Collection.open(index) as collection, collection.contents() as contents:
-        descriptions = [contents.describe(key) for key in keys]
+    with opened(index, server) as collection:
+        descriptions = [collection.run(ShowDocument(key=key)) for key in keys]
     for number, description in enumerate(descriptions):
         if as_json:
             print_object(description.to_dict())

@@ -63,7 +63,7 @@ def typed_option(option: Option, *flags: str, complete: Any = None, parser: Any 
 
 
 _COMPLETED: dict[str, Any] = {
-    **dict.fromkeys(("rank", "distance"), complete_rank),
+    **dict.fromkeys(("rank", "distance", "methods"), complete_rank),
     **dict.fromkeys(("group_by", "where", "keep_where"), complete_field),
 }
 
@@ -71,6 +71,8 @@ _COMPLETED: dict[str, Any] = {
 def typed(kind: Any) -> Any:
     """Return the type for Typer: a text for a record, and for a number or a text; a list for several values."""
     parts = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+    if list[int] in parts:
+        return kind
     if bool in parts:
         return bool
     if any(get_origin(one) in (list, tuple, Iterable, Sequence) for one in parts):

@@ -1,55 +1,61 @@
 """The command `rerank`: the second stage of any engine that writes a run."""
 
 import sys
+from dataclasses import dataclass, fields
 from typing import Annotated
 
 import typer
 
 from moverank.indexer.commands.failures import FAILED
+from moverank.indexer.commands.option_records import with_records
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index, Json, MarkupIn, Rank
 from moverank.indexer.search_options import LONGEST_PASSAGE
 
 app = typer.Typer()
 
 
-@app.command(
-    epilog="Examples: `moverank rerank --run bm25.trec --queries queries.jsonl -i docs.index > reranked.trec`  "
-    "`engine | moverank rerank --embedding glove.txt.gz -k 10`"
-)
-def rerank(
+@dataclass(frozen=True, slots=True)
+class CandidateChoices:
+    """The candidates and their queries."""
+
     run: Annotated[
         str,
         typer.Option(
             metavar="FILE", help="The candidates: a TREC run, or JSONL with a query and its candidates on each line."
         ),
-    ] = "-",
+    ] = "-"
     queries: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="The queries, as for `search --queries`; JSONL may hold them itself."),
-    ] = None,
-    index: Index = DEFAULT_INDEX,
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class RerankChoices:
+    """How the candidates are ranked, and the result printed."""
+
     embedding: Annotated[
         str | None,
         typer.Option(
             metavar="PATH|gensim:NAME|hf:NAME",
             help="Word vectors for candidates with texts, instead of a collection.",
         ),
-    ] = None,
+    ] = None
     language: Annotated[
         str | None,
         typer.Option(metavar="CODE", help="With --embedding: the language of the texts, such as de. [default: en]"),
-    ] = None,
+    ] = None
     k: Annotated[
         int | None,
         typer.Option("-k", min=1, help="How many of the first are exact; others may have bounds. [default: all]"),
-    ] = None,
-    rank: Rank = None,
-    gamma: Gamma = None,
-    tag: Annotated[str, typer.Option(metavar="NAME", help="Name of the run that is written.")] = "moverank",
+    ] = None
+    rank: Rank = None
+    gamma: Gamma = None
+    tag: Annotated[str, typer.Option(metavar="NAME", help="Name of the run that is written.")] = "moverank"
     full: Annotated[
         bool,
         typer.Option("--full", help="With --json or JSONL: add the whole text of each candidate of the collection."),
-    ] = False,
+    ] = False
     highlight: Annotated[
         bool,
         typer.Option(
@@ -57,7 +63,7 @@ def rerank(
             help="With --json or JSONL: add where words of the query stand in the first K candidates, and words near "
             "to them.",
         ),
-    ] = False,
+    ] = False
     passage: Annotated[
         int | None,
         typer.Option(
@@ -67,10 +73,17 @@ def rerank(
             help="With --json or JSONL: add the passage of up to WORDS words that is nearest to the query, to the "
             "first K candidates.",
         ),
-    ] = None,
-    markup: MarkupIn = None,
-    as_json: Json = False,
-) -> None:
+    ] = None
+    markup: MarkupIn = None
+    as_json: Json = False
+
+
+@app.command(
+    epilog="Examples: `moverank rerank --run bm25.trec --queries queries.jsonl -i docs.index > reranked.trec`  "
+    "`engine | moverank rerank --embedding glove.txt.gz -k 10`"
+)
+@with_records
+def rerank(*, given: CandidateChoices, index: Index = DEFAULT_INDEX, chosen: RerankChoices) -> None:
     """Rank the candidates of another engine, each query's as it is read; the result has the same form."""
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.escaping import printable, printable_json
@@ -80,30 +93,30 @@ def rerank(
     from moverank.indexer.reading.inputs.queries import read_batch
     from moverank.indexer.reranking.lists import ListReranker, RerankOptions
 
-    if run == queries == "-":
+    if given.run == given.queries == "-":
         raise UsageError("only one of --run and --queries can be standard input")
-    if language is not None and embedding is None:
+    if chosen.language is not None and chosen.embedding is None:
         raise UsageError("--language goes with --embedding: a collection has its language")
-    given = read_batch(queries) if queries else []
-    faults = [f"{query.id}: {query.problem}" for query in given if query.problem]
+    batch = read_batch(given.queries) if given.queries else []
+    faults = [f"{query.id}: {query.problem}" for query in batch if query.problem]
     for fault in faults:
         note(fault)
     complete = not faults
-    texts = {query.id: query.document for query in given if not query.problem}
-    options = RerankOptions(k, rank, gamma, full, language, highlight, passage)
-    with ListReranker(index, embedding, texts, options) as reranker:
-        for candidates, ranking in reranker.rank(read_candidate_lists(run, markup)):
-            if candidates.record is None and not as_json and (highlight or passage is not None):
+    texts = {query.id: query.document for query in batch if not query.problem}
+    options = RerankOptions(**{one.name: getattr(chosen, one.name) for one in fields(RerankOptions)})
+    with ListReranker(index, chosen.embedding, texts, options) as reranker:
+        for candidates, ranking in reranker.rank(read_candidate_lists(given.run, chosen.markup)):
+            if candidates.record is None and not chosen.as_json and (chosen.highlight or chosen.passage is not None):
                 raise UsageError("a TREC run has no places: leave --highlight and --passage out, or add --json")
             faults = [f"{candidates.id}: {ranking.problem}"] if ranking.problem else candidates.notes
             for fault in faults:
                 complete = False
                 note(fault)
-            if as_json:
+            if chosen.as_json:
                 problems = {"problems": faults} if faults and not ranking.problem else {}
                 print_object({"query": candidates.id} | ranking.to_dict() | problems)
                 continue
-            for line in reranked_lines(candidates, ranking, tag):
+            for line in reranked_lines(candidates, ranking, chosen.tag):
                 typer.echo(printable(line) if candidates.record is None else printable_json(line))
     if not complete:
         sys.exit(FAILED)

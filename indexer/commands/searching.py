@@ -209,12 +209,33 @@ def similar(
             _print_rankings([(key, key) for key in keys], rankings, output)
 
 
+@dataclass(frozen=True, slots=True)
+class ExplainChoices:
+    """What is explained, and how it is printed."""
+
+    text: Annotated[
+        bool, typer.Option("--text", help="The first argument is a text, even if it is also the key of a document.")
+    ] = False
+    rank: Rank = None
+    gamma: Gamma = None
+    why_not: Annotated[
+        bool, typer.Option("--why-not", help="Show which bound excludes the document from the hits of a search.")
+    ] = False
+    k: Annotated[int, typer.Option("-k", min=1, help="With --why-not: number of hits of that search.")] = 10
+    depth: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --why-not: number of candidates of that search. [default: all]"),
+    ] = None
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the flows as an HTML page.")] = None
+    as_json: Json = False
+
+
 @app.command(
     epilog='Examples: `moverank explain "mains plug gets hot" thread-17`  `moverank explain thread-17 thread-18`  '
     "`moverank explain --thread new.jsonl thread-17 --html why.html`"
 )
 @with_records
-def explain(  # over 40 lines: most of them are its options
+def explain(
     query: Annotated[
         str,
         typer.Argument(
@@ -234,22 +255,8 @@ def explain(  # over 40 lines: most of them are its options
     ] = None,
     *,
     index: Index = DEFAULT_INDEX,
-    text: Annotated[
-        bool, typer.Option("--text", help="The first argument is a text, even if it is also the key of a document.")
-    ] = False,
     given: QueryChoices,
-    rank: Rank = None,
-    gamma: Gamma = None,
-    why_not: Annotated[
-        bool, typer.Option("--why-not", help="Show which bound excludes the document from the hits of a search.")
-    ] = False,
-    k: Annotated[int, typer.Option("-k", min=1, help="With --why-not: number of hits of that search.")] = 10,
-    depth: Annotated[
-        int | None,
-        typer.Option(min=1, help="With --why-not: number of candidates of that search. [default: all]"),
-    ] = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the flows as an HTML page.")] = None,
-    as_json: Json = False,
+    chosen: ExplainChoices,
 ) -> None:
     """Show the flows behind one distance, of a text, a file or a document: which word moved where, at what cost."""
     from moverank.indexer.files.atomic_write import write_text
@@ -259,24 +266,25 @@ def explain(  # over 40 lines: most of them are its options
     from moverank.indexer.opening import open_index
     from moverank.indexer.queries import query_document
 
-    first, key = _compared(query, key, given, text=text)
-    options = SearchOptions(k=k, depth=depth, exact=depth is None, rank=rank, gamma=gamma)
+    first, key = _compared(query, key, given, text=chosen.text)
+    ranked: dict[str, Any] = {"rank": chosen.rank, "gamma": chosen.gamma}
+    options = SearchOptions(k=chosen.k, depth=chosen.depth, exact=chosen.depth is None, **ranked)
     with open_index(index) as collection:
         _prepare(collection, options)
-        similar = first if isinstance(first, str) and not text and first in collection else None
+        similar = first if isinstance(first, str) and not chosen.text and first in collection else None
         compared: dict[str, Any] = {"query": first} if similar is None else {"similar": similar}
         if (vector := given.vector()) is not None:
             compared["vector"] = vector
         with _key_or_text(first, similar):
-            explanation = collection.explain(**compared, key=key, gamma=gamma, rank=rank)
-        why = collection.why_not(**compared, key=key, options=options) if why_not else None
+            explanation = collection.explain(**compared, key=key, **ranked)
+        why = collection.why_not(**compared, key=key, options=options) if chosen.why_not else None
         with collection.contents() as contents:
             source = contents.describe(similar).document if similar else query_document(first)
             target = contents.describe(key).document
         shown = as_written(explanation, source, target)
-    if html is not None:
-        write_text(html, explanation_page(shown, _named(first), key))
-    if as_json:
+    if chosen.html is not None:
+        write_text(chosen.html, explanation_page(shown, _named(first), key))
+    if chosen.as_json:
         print_object(explanation.to_dict() | ({"why_not": why.to_dict()} if why else {}))
         return
     print_view(explanation_view(shown, None if similar is None else (similar, key)))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -19,7 +19,7 @@ from moverank.indexer.opening import Opened, open_index
 from moverank.indexer.reading.finding.origins import Origins
 from moverank.indexer.reading.inputs.vectors_by_key import VectorsByKey
 from moverank.indexer.reading.reading import Read
-from moverank.indexer.search_options import Progress
+from moverank.indexer.search_options import Progress, silent
 from moverank.indexer.settings import AUTO_INDEX, FLAT_INDEX, Settings
 
 
@@ -68,6 +68,9 @@ class RunSources:
     dry_run: bool = False
     dedupe: float | None = None
     metadata: Metadata = field(default_factory=dict)
+    strict: bool = False
+    vectors: VectorsByKey | None = None
+    """Vectors of documents whose records have none."""
 
     def __post_init__(self) -> None:
         """Raise UsageError for an unusable `dedupe`, before anything is read or imported."""
@@ -80,44 +83,47 @@ class RunSources:
         return Origins(self.paths, known, whole=self.prune, **named)
 
 
-def update(
-    path: Path,
-    read: Read,
-    sources: RunSources,
-    choices: Mapping[str, Any],
-    *,
-    defaults: Mapping[str, Any],
-    vectors: VectorsByKey | None = None,
-    trust_pickle: bool,
-    strict: bool,
-    rejected: Callable[[Rejection], None],
-    changed: Callable[[str, str], None] = lambda _, __: None,
-    wait: float = 0.0,
-    progress: Progress,
-) -> Updated:
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """The settings of a run: the user's `choices`, and the `defaults` of a new collection; see `Collection.create`."""
+
+    choices: Mapping[str, Any]
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    trust_pickle: bool = False
+    wait: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunCallbacks:
+    """What is called during a run, see `Collection.index`."""
+
+    rejected: Callable[[Rejection], None]
+    progress: Progress = silent
+    changed: Callable[[str, str], None] = lambda _, __: None
+
+
+def update(path: Path, read: Read, sources: RunSources, settings: RunSettings, callbacks: RunCallbacks) -> Updated:
     """Update the collection, or its shards, at `path` with the records that `read` returns for `sources`.
 
-    `choices`: settings given by the user. `defaults`: other settings of a new collection. `vectors`: vectors of
-    documents whose records have none. `trust_pickle` and `wait`: as in `Collection.create`. `strict`, `rejected`,
-    `changed` and `progress`: as in `Collection.index`. A missing file is reported before vectors are imported. A new
-    collection that stays empty is removed again, so that the next run can choose other settings.
+    A missing file is reported before vectors are imported. A new collection that stays empty is removed again, so that
+    the next run can choose other settings.
     """
-    existing = _existing(path, wait)
+    existing, vectors = _existing(path, settings.wait), sources.vectors
     with nullcontext() if existing is None else existing:
         origins = sources.origins(_known_sources(existing))
-        records = read(origins=origins, progress=progress)
+        records = read(origins=origins, progress=callbacks.progress)
         if vectors:
             records = vectors.attached(records)
         if sources.dry_run and existing is None:
-            return _preview(records, rejected, changed)
-        if existing is not None and choices and not sources.dry_run:
-            existing.change_settings(**choices)
-        created = _created(path, choices, defaults, trust_pickle, wait, progress)
-        callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed, "progress": progress}
+            return _preview(records, callbacks)
+        if existing is not None and settings.choices and not sources.dry_run:
+            existing.change_settings(**settings.choices)
+        created = _created(path, settings, callbacks.progress)
+        called = {one.name: getattr(callbacks, one.name) for one in fields(callbacks)}
         how: dict[str, Any] = {"prune": sources.prune, "confirmed": sources.confirmed, "dry_run": sources.dry_run}
-        how["dedupe"] = sources.dedupe
+        how |= {"dedupe": sources.dedupe, "strict": sources.strict}
         with created if existing is None else nullcontext(existing) as collection:
-            return _updated(collection, records, vectors, scope=origins.scope, strict=strict, **how, **callbacks)
+            return _updated(collection, records, vectors, scope=origins.scope, **how, **called)
 
 
 def _updated(
@@ -171,35 +177,25 @@ def _known_sources(collection: "Opened | None") -> list[NamedSource]:
     return [one.source for one in stored if one.source is not None]
 
 
-def _preview(
-    records: Iterable[Document | Rejection],
-    rejected: Callable[[Rejection], None],
-    changed: Callable[[str, str], None],
-) -> Updated:
+def _preview(records: Iterable[Document | Rejection], callbacks: RunCallbacks) -> Updated:
     """Return the changes of a run on a new collection, which is not created."""
     began, added, bad = perf_counter(), 0, 0
     for record in records:
         if isinstance(record, Document):
             added += 1
-            changed("added", record.key)
+            callbacks.changed("added", record.key)
         else:
             bad += 1
-            rejected(record)
+            callbacks.rejected(record)
     return Updated(Changes(added=added, rejected=bad), perf_counter() - began, ())
 
 
 @contextmanager
-def _created(
-    path: Path,
-    choices: Mapping[str, Any],
-    defaults: Mapping[str, Any],
-    trust_pickle: bool,
-    wait: float,
-    progress: Progress,
-) -> Iterator[Collection]:
+def _created(path: Path, settings: RunSettings, progress: Progress) -> Iterator[Collection]:
     """Create a collection, discarded if it stays empty; see `update`."""
-    settings = Settings(**{**defaults, **choices})
-    with Collection.create(path, settings, trust_pickle=trust_pickle, wait=wait, progress=progress) as collection:
+    chosen = Settings(**{**settings.defaults, **settings.choices})
+    how: dict[str, Any] = {"trust_pickle": settings.trust_pickle, "wait": settings.wait}
+    with Collection.create(path, chosen, **how, progress=progress) as collection:
         try:
             yield collection
         finally:

@@ -1,14 +1,16 @@
 """Commands that maintain a collection: `remove`, `refit`, `info`, `check`, `backup`, `copy` and `upgrade`."""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from moverank.indexer.commands.completion import complete_key, complete_source
 from moverank.indexer.commands.failures import FAILED, NOTHING_CHANGED, committing, interruptible
+from moverank.indexer.commands.option_records import with_records
 from moverank.indexer.commands.shared_options import (
     DEFAULT_INDEX,
     Index,
@@ -23,13 +25,11 @@ from moverank.indexer.commands.shared_options import (
 app = typer.Typer()
 
 
-@app.command(epilog="Examples: `moverank remove thread-17 thread-18`  `moverank remove --where 'year<2010' --dry-run`")
-def remove(
-    keys: Annotated[
-        list[str] | None, typer.Argument(help="Keys of documents.", show_default=False, autocompletion=complete_key)
-    ] = None,
-    index: Index = DEFAULT_INDEX,
-    where: WhereOption = None,
+@dataclass(frozen=True, slots=True)
+class RemovedChoices:
+    """The documents to remove that are not named by key."""
+
+    where: WhereOption = None
     source: Annotated[
         str | None,
         typer.Option(
@@ -37,11 +37,22 @@ def remove(
             help="All documents of a source, as `info --source` prints it.",
             autocompletion=complete_source,
         ),
-    ] = None,
+    ] = None
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Remove nothing; report how many documents would be removed.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Remove also if all documents pass --where.")] = False,
+    ] = False
+    yes: Annotated[bool, typer.Option("--yes", help="Remove also if all documents pass --where.")] = False
+
+
+@app.command(epilog="Examples: `moverank remove thread-17 thread-18`  `moverank remove --where 'year<2010' --dry-run`")
+@with_records
+def remove(
+    keys: Annotated[
+        list[str] | None, typer.Argument(help="Keys of documents.", show_default=False, autocompletion=complete_key)
+    ] = None,
+    *,
+    index: Index = DEFAULT_INDEX,
+    removed: RemovedChoices,
     wait: Wait = 0.0,
     as_json: Json = False,
 ) -> None:
@@ -51,14 +62,14 @@ def remove(
     from moverank.indexer.formatters.terminal import print_changes, print_object
     from moverank.indexer.opening import open_index
 
+    where, source, dry_run = removed.where, removed.source, removed.dry_run
     if bool(keys) == bool(where or source):
         raise UsageError("name the documents to remove either by their keys, or by --where, --source or both")
     began = perf_counter()
     opened = open_index(index, wait=wait)
     with opened as collection, interruptible(NOTHING_CHANGED), committing(collection), Bars() as bars:
-        changes = collection.remove(
-            keys or (), where=where, source=source, everything=yes, dry_run=dry_run, progress=bars
-        )
+        chosen: dict[str, Any] = {"where": where, "source": source, "everything": removed.yes, "dry_run": dry_run}
+        changes = collection.remove(keys or (), **chosen, progress=bars)
         documents = len(collection)
     if not dry_run:
         print_changes(changes, perf_counter() - began, as_json=as_json)
@@ -68,31 +79,40 @@ def remove(
         typer.echo(f"{changes.removed:,} of {documents:,} documents would be removed")
 
 
-@app.command(epilog="Examples: `moverank refit -i forum --vectors`  `moverank refit -i forum --language de`")
-def refit(
-    index: Index = DEFAULT_INDEX,
+@dataclass(frozen=True, slots=True)
+class RefitChoices:
+    """What is changed before the first stage is fitted."""
+
     vectors: Annotated[
         bool, typer.Option("--vectors", help="Train the word vectors again on all texts of the collection.")
-    ] = False,
+    ] = False
     embedding: Annotated[
         str | None,
         typer.Option(
             metavar="PATH|gensim:NAME|hf:NAME|train|lsi",
             help="Replace the word vectors: by a file or a model, as for `index`, or by training.",
         ),
-    ] = None,
+    ] = None
     language: Annotated[
         str | None,
         typer.Option(
             metavar="CODE",
             help="Split all texts again, as texts of this language: its code, none, or auto (found from the texts).",
         ),
-    ] = None,
-    setting: Setting = None,
-    trust_pickle: TrustPickle = False,
-    wait: Wait = 0.0,
-    as_json: Json = False,
-) -> None:
+    ] = None
+    setting: Setting = None
+    trust_pickle: TrustPickle = False
+
+    def chosen(self) -> dict[str, Any]:
+        """Return the options of `Collection.refit`."""
+        chosen = chosen_settings(self.setting, ("train_options", "normalize", "stop_words", "segmentation"))
+        own = ("embedding", "vectors", "language", "trust_pickle")
+        return chosen | {name: getattr(self, name) for name in own}
+
+
+@app.command(epilog="Examples: `moverank refit -i forum --vectors`  `moverank refit -i forum --language de`")
+@with_records
+def refit(*, index: Index = DEFAULT_INDEX, changed: RefitChoices, wait: Wait = 0.0, as_json: Json = False) -> None:
     """Fit the first stage to all documents; with --vectors, --embedding or --language, change vectors or words first.
 
     New documents are encoded by the last fit.
@@ -103,9 +123,8 @@ def refit(
     from moverank.indexer.formatters.terminal import note, print_object
     from moverank.indexer.opening import open_index
 
-    began, changed = perf_counter(), vectors or embedding is not None
-    settings = chosen_settings(setting, ("train_options", "normalize", "stop_words", "segmentation"))
-    settings |= {"embedding": embedding, "vectors": vectors, "language": language, "trust_pickle": trust_pickle}
+    began, settings = perf_counter(), changed.chosen()
+    of_run = {"language": changed.language is not None, "vectors": changed.vectors or changed.embedding is not None}
     with (
         open_index(index, wait=wait) as collection,
         interruptible(NOTHING_CHANGED),
@@ -115,12 +134,12 @@ def refit(
         collection.refit(progress=bars, **settings)
         info = collection.info()
         if "shards" not in info:
-            for sentence in refit_notes(collection, info["coverage"], language=language is not None, vectors=changed):
+            for sentence in refit_notes(collection, info["coverage"], **of_run):
                 note(sentence)
     if as_json:
         print_object(info)
         return
-    for line in refit_lines(info, perf_counter() - began, language=language is not None, vectors=changed):
+    for line in refit_lines(info, perf_counter() - began, **of_run):
         typer.echo(line)
 
 

@@ -4,6 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -71,15 +72,29 @@ def _field_rows(id_: int, new: _Fresh) -> Iterator[dict[str, Any]]:
     return ({"document_id": id_, "name": name, "value": value} for name, value in sorted(values))
 
 
+@dataclass(frozen=True, slots=True)
+class SyncCallbacks:
+    """What is called during a run; the writer's are in its transactions."""
+
+    rejected: Callable[[Rejection], None] = lambda _: None
+    """Called with each bad record."""
+    changed: Callable[[str, str], None] = lambda _, __: None
+    """Called with the change of a document ("added", "updated", "removed") and its key."""
+    stored: Callable[[int, str], None] = lambda _, __: None
+    """Called with the id and the change, perhaps "unchanged", of each document."""
+    begin: Callable[[Writer], None] = lambda _: None
+    """Called at the beginning of the first transaction."""
+    follow: Sequence[Callable[[Writer], None]] = ()
+    """Called at the end of each transaction that changed the collection, but not of a dry run: they bring derived data
+    up to date."""
+
+
 class Sync:
     """One run over the records of one or more sources, which updates `store`.
 
     `counter` counts words. `salt`, part of every digest, identifies the settings that determine the words of a text.
-    `scope`: the sources that it may replace. `rejected` is called with each bad record; a `strict` run stops at the
-    first with RecordError, and writes nothing. `changed` is called with the change of a document ("added", "updated",
-    "removed") and its key, `stored` with the id and the change, perhaps "unchanged", of each. `begin` is called at the
-    beginning of the first transaction; each of `follow` at the end of each that changed the collection, but not of a
-    dry run, to bring derived data up to date.
+    `scope`: the sources that it may replace. A `strict` run stops at the first bad record with RecordError, and writes
+    nothing.
     """
 
     def __init__(
@@ -90,15 +105,10 @@ class Sync:
         *,
         scope: Scope,
         strict: bool = False,
-        rejected: Callable[[Rejection], None] = lambda _: None,
-        changed: Callable[[str, str], None] = lambda _, __: None,
-        stored: Callable[[int, str], None] = lambda _, __: None,
-        begin: Callable[[Writer], None] = lambda _: None,
-        follow: Sequence[Callable[[Writer], None]] = (),
+        callbacks: SyncCallbacks,
     ) -> None:
-        self._begin, self._follow = begin, follow
         self._store, self._counter, self._salt = store, counter, salt
-        self._strict, self._rejected, self._changed, self._stored = strict, rejected, changed, stored
+        self._strict, self._callbacks = strict, callbacks
         self._tally: Counter[str] = Counter()
         self._seen: set[int] = set()
         self._smaller = 0
@@ -121,7 +131,7 @@ class Sync:
         """
         with self._whole_run(prune=prune, dry_run=dry_run) as whole:
             with self._transaction(whole) as writer:
-                self._begin(writer)
+                self._callbacks.begin(writer)
                 if self._ownership.rename(writer, dry_run=dry_run):
                     writer.next_revision()
             batches = _batches(self._accepted(records))
@@ -179,7 +189,7 @@ class Sync:
         self._tally["removed"] += remove_by_ids(writer, list(unseen.removable))
         self._tally["kept"] += kept
         for key in unseen.removable.values():
-            self._changed("removed", key)
+            self._callbacks.changed("removed", key)
 
     def _whole_run(self, *, prune: bool, dry_run: bool) -> AbstractContextManager[Writer | None]:
         if dry_run:
@@ -196,7 +206,7 @@ class Sync:
             before = writer.revision()
             yield writer
             if writer.revision() > before:
-                for follow in self._follow:
+                for follow in self._callbacks.follow:
                     follow(writer)
 
     def _accepted(self, records: Iterable[Document | Rejection]) -> Iterator[Document]:
@@ -231,7 +241,7 @@ class Sync:
         if self._strict:
             raise RecordError(f"{record}; nothing was written: the run is strict")
         self._protection.add(record)
-        self._rejected(record)
+        self._callbacks.rejected(record)
 
     def _write(self, writer: Writer, batch: Sequence[Document]) -> None:
         """Compare one batch with the store, and write the difference."""
@@ -258,7 +268,7 @@ class Sync:
         self._tally["kept"] += len(kept)
         self._smaller += len(kept)
         for before in unchanged:
-            self._stored(before.id, "unchanged")
+            self._callbacks.stored(before.id, "unchanged")
         tally = Counter({"unchanged": len(unchanged), "wordless": sum(before.wordless for before in unchanged)})
         if fresh:
             self._write_fresh(writer, fresh, writer.next_revision(), tally)
@@ -284,14 +294,14 @@ class Sync:
             change = "updated" if new.known else "added"
             tally[change] += 1
             tally["wordless"] += rows[-1]["wordless"]
-            self._changed(change, new.document.key)
+            self._callbacks.changed(change, new.document.key)
         added = iter(writer.add_documents([row for new, row in zip(fresh, rows, strict=True) if not new.known]))
         changed = [row | {"id": new.known.id} for new, row in zip(fresh, rows, strict=True) if new.known]
         writer.update_documents(changed)
         ids = [new.known.id if new.known else next(added) for new in fresh]
         self._seen.update(ids)
         for id_, new in zip(ids, fresh, strict=True):
-            self._stored(id_, "updated" if new.known else "added")
+            self._callbacks.stored(id_, "updated" if new.known else "added")
         write_parts(writer, ids, [new.parts for new in fresh], counted, old)
         writer.replace_fields(
             updated, [row for id_, new in zip(ids, fresh, strict=True) for row in _field_rows(id_, new)]

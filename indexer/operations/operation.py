@@ -86,6 +86,10 @@ class StateContents(Protocol):
         """Return a document with the facts that are stored about it; UnknownKey if there is none with the key."""
         ...
 
+    def why_empty(self) -> str | None:
+        """Return why no document passes the filter; None if any does, or there is no filter."""
+        ...
+
 
 class OperatedState(Protocol):
     """A state of a collection that operations read."""
@@ -143,7 +147,7 @@ class Operation(Generic[Found]):
     SERVED: ClassVar[bool] = True
     """Whether servers answer it; not if it writes files, or works on all documents for hours."""
     OF_STATE: ClassVar[bool] = True
-    """Whether `run` gets a state; else it gets the open collection, which it may change, and no server answers it."""
+    """Whether `run` gets a state, which has word vectors; else it gets the open collection, which it may change."""
 
     def run(self, state: OperatedState, work: Work = UNLIMITED) -> Found:
         """Return the answer for a state of a collection."""

@@ -23,11 +23,12 @@ PLUG_INS = PlugIns[Operation[Any]](
 def own_operations() -> tuple[type[Operation[Any]], ...]:
     """Return the operations of the core, but for `Search`, which servers have in forms of its own."""
     from moverank.indexer.operations.dedupe import FindDuplicates
+    from moverank.indexer.operations.documents import ListDocuments, ShowDocument
     from moverank.indexer.operations.explain import Explain, ExplainExclusion
     from moverank.indexer.operations.pairs import FindPairs
     from moverank.indexer.operations.search import Rerank, Similar
 
-    return (Similar, Rerank, Explain, ExplainExclusion, FindPairs, FindDuplicates)
+    return (Similar, Rerank, Explain, ExplainExclusion, FindPairs, FindDuplicates, ListDocuments, ShowDocument)
 
 
 def operation_named(name: str) -> Any:
@@ -38,7 +39,7 @@ def operation_named(name: str) -> Any:
 def served_operations() -> Iterator[type[Operation[Any]]]:
     """Yield the operations that servers answer; PlugInError for an unusable one of another package."""
     for kind in (*own_operations(), *map(other_operation, PLUG_INS.names())):
-        if kind.SERVED and kind.OF_STATE:
+        if kind.SERVED:
             yield kind
 
 

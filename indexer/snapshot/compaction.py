@@ -50,7 +50,7 @@ def compact_if_due(
             remove_other_snapshots(directory, base.path if base else None)
             return
         encoder = _restored(base.encoder) if base and base.encoder and not refit else None
-        path = _write(reader, revision, directory, settings, embedding, encoder, progress)
+        path = _write(reader, directory, settings, embedding, encoder, progress)
     remove_other_snapshots(directory, path)
     remove_cached(directory)
     if not store.shared:  # else other machines may have older snapshots
@@ -79,7 +79,6 @@ def _restored(fitted: FittedEncoder) -> Encoder | None:
 
 def _write(
     reader: Reader,
-    revision: int,
     directory: Path,
     settings: Settings,
     embedding: Embedding,
@@ -98,6 +97,7 @@ def _write(
         )
     all_ids = np.array(reader.word_ids(), np.int64)
     portions = _counted(assemble(reader.counted_parts(), all_ids), reader.document_count(), progress)
+    revision = reader.revision()
     token = reader.token(revision) or ""
     made = made_for(settings, embedding)
     sample = ContentSample.stored(reader)

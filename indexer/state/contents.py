@@ -35,7 +35,7 @@ class Description(Located):
     """The number of different words; stop words are not counted."""
     unknown_words: tuple[str, ...]
     """Words without a vector; a document all of whose words are unknown is never compared by a distance."""
-    origin: Origin | None
+    origin: Origin | None = None
     """Where it was read last; None if unknown."""
 
 
@@ -63,7 +63,7 @@ class Contents:
 
         return why_none_passes(self._reader, self._where, self._elsewhere)
 
-    @property
+    @cached_property
     def total(self) -> int:
         """Return the number of all documents."""
         return self._reader.document_count()

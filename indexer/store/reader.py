@@ -43,7 +43,7 @@ class Entry(Located):
     """The number of parts."""
     wordless: bool
     """Whether it has no known word: it is never a hit."""
-    origin: Origin | None
+    origin: Origin | None = None
     """Where it was read; None if its source is unknown."""
 
 

@@ -21,9 +21,9 @@ from moverank.indexer.documents import TITLE_WEIGHT
 from moverank.indexer.formatters.progress import Bars
 from moverank.indexer.plugins.laboratory.corpus import corpus_of
 from moverank.indexer.plugins.laboratory.distances import RowCache
-from moverank.indexer.plugins.laboratory.experiments import evaluate_retrieval
+from moverank.indexer.plugins.laboratory.evaluating import RetrievalExperiment
 from moverank.indexer.plugins.laboratory.trial import Trial
-from moverank.indexer.plugins.laboratory.tuner import TriedRanking, Tuner
+from moverank.indexer.plugins.laboratory.tuner import TriedRanking, Tuner, TuningGoal
 from moverank.indexer.ranking_spec import PAPER_GAMMA
 from moverank.indexer.reading import read_documents
 from moverank.indexer.reading.inputs.judgments import read_qrels
@@ -74,7 +74,7 @@ def _tuner(work: Path, name: str, qrels: str) -> Tuner:
     own_rows = np.array([row_of.get(key, -1) for key in corpus.queries.keys], np.int64)
     with Bars() as bars:
         trial = Trial(corpus.documents, corpus.queries, own_rows, RowCache(), bars)
-        return Tuner(trial, judgments, "map", own, cache=index / "evaluation", cutoff=100, limit=sys.maxsize)
+        return Tuner(trial, TuningGoal(judgments, "map", 100, sys.maxsize), own, cache=index / "evaluation")
 
 
 def leave_one_out(work: Path) -> None:
@@ -120,7 +120,7 @@ def readme(work: Path) -> None:
     ):
         with Bars() as bars:
             queries = str(folder / "queries.jsonl")
-            table = evaluate_retrieval(index, str(folder / qrels), queries=queries, progress=bars, **options | more)
+            table = RetrievalExperiment(qrels=str(folder / qrels), queries=queries, **options | more).run(index, bars)
         show(f"{title}: {table.facts}")
         heads = [name for name in table.rows[0] if name in ("method", "p", *more["measures"])]
         show_table(heads, [[str(row[name])[:20] for name in heads] for row in table.rows])
@@ -149,15 +149,13 @@ def main() -> None:
         methods = _methods(gamma)
         methods |= {rank: rank.replace("WMD", "pwmd" if gamma else "wmd") for rank in options.rank}
         with Bars() as bars:
-            table = evaluate_retrieval(
-                index,
-                str(folder / qrels),
+            table = RetrievalExperiment(
+                qrels=str(folder / qrels),
                 queries=str(folder / "queries.jsonl"),
                 methods=list(methods.values()),
                 measures=("map",),
                 without_self=name.startswith("stackexchange"),
-                progress=bars,
-            )
+            ).run(index, bars)
         for label, row in zip(methods, table.rows, strict=True):
             figures.setdefault(label, []).append(float(row["map"] or 0.0))
         show(f"{title}: " + ", ".join(f"{label} {values[-1]:.4f}" for label, values in figures.items()))

@@ -7,7 +7,7 @@ from typing import Any
 
 from moverank import Collection, Document, Rejection, Settings
 from moverank.indexer.formatters.progress import Bars
-from moverank.indexer.plugins.laboratory.experiments import evaluate_bounds, evaluate_knn, evaluate_retrieval
+from moverank.indexer.plugins.laboratory.evaluating import BoundsExperiment, KnnExperiment, RetrievalExperiment
 from moverank.indexer.plugins.laboratory.method import Table
 from moverank.indexer.reading import read_documents, read_threads
 from tests.benchmarks.common import real, vectors
@@ -51,7 +51,7 @@ def retrieval(
     """Return a function which measures methods by the judged queries of the data set `name`.
 
     `qrels`: its file of judgments. `questions` and `title_weight` as of `collection`. `options`: those of
-    `evaluate_retrieval`, files by name.
+    `RetrievalExperiment`, files by name.
     """
 
     def run(work: Path, bars: Bars) -> Table:
@@ -59,17 +59,17 @@ def retrieval(
             if key in options:
                 options[key] = str(real("data", name, Path(options[key]).name))
         path = collection(work, name, questions=questions, title_weight=title_weight)
-        options.setdefault("cutoff", None)  # the papers' figures are of whole rankings
-        return evaluate_retrieval(path, str(real("data", name, qrels)), methods=methods, progress=bars, **options)
+        options.setdefault("cutoff", "all")  # the papers' figures are of whole rankings
+        return RetrievalExperiment(qrels=str(real("data", name, qrels)), methods=methods, **options).run(path, bars)
 
     return run
 
 
 def knn(name: str, methods: tuple[str, ...]) -> Run:
     """Return a function which classifies the documents of the data set `name` by each method."""
-    return lambda work, bars: evaluate_knn(collection(work, name), methods=methods, progress=bars)
+    return lambda work, bars: KnnExperiment(methods=methods).run(collection(work, name), bars)
 
 
 def bounds(name: str, table: int) -> Run:
     """Return a function which compares the bounds on a data set; `table` 0 is their tightness, 1 prefetch and prune."""
-    return lambda work, bars: evaluate_bounds(collection(work, name), queries=50, progress=bars)[table]
+    return lambda work, bars: BoundsExperiment(sample=50, depths=bool(table)).run(collection(work, name), bars)

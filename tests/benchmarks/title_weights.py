@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
-from moverank.indexer.plugins.laboratory.experiments import evaluate_retrieval
+from moverank.indexer.plugins.laboratory.evaluating import RetrievalExperiment
 from tests.benchmarks.common import argument_parser, real, show, show_table
 from tests.benchmarks.evaluation_runs import collection
 from tests.benchmarks.experiments import CENTROID, FISHER, LSI, PWMD, RANKED_BM25, SUMS, TRANSLATION
@@ -29,14 +29,13 @@ METHODS = (
 def measured(name: str, qrels: str, weight: int) -> dict[str, float]:
     """Return the mean average precision of each method on a data set with one title weight."""
     with TemporaryDirectory() as directory:
-        table = evaluate_retrieval(
-            collection(Path(directory), name, title_weight=weight),
-            str(real("data", name, qrels)),
+        table = RetrievalExperiment(
+            qrels=str(real("data", name, qrels)),
             queries=str(real("data", name, "queries.jsonl")),
             methods=METHODS,
             measures=("map",),
             without_self="stackexchange" in name,
-        )
+        ).run(collection(Path(directory), name, title_weight=weight))
     return {str(row["method"]): float(row["map"] or 0) for row in table.rows}
 
 

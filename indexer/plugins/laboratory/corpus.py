@@ -1,12 +1,13 @@
 """The documents of an experiment, its queries, judgments and candidates: read from a collection and from files."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from moverank.indexer.errors import CollectionError, UsageError
 from moverank.indexer.plugins.laboratory.distances import RowCache, results_directory
+from moverank.indexer.plugins.laboratory.evaluating import JudgedQueries
 from moverank.indexer.plugins.laboratory.trial import Trial
 from moverank.indexer.queries import QueryText
 from moverank.indexer.ranking_spec import RankingSpec
@@ -81,11 +82,10 @@ class QueryFiles:
     """The prefix of the keys, from `index --prefix`."""
 
     @classmethod
-    def read(
-        cls, queries: str | None, candidates: str | None, *, without_self: bool = False, prefix: str | None = None
-    ) -> "QueryFiles":
-        """Read the files `queries` and `candidates`; ids in the latter get the `prefix`. Raises ReadError."""
-        files = cls(None if queries is None else list(read_queries(queries)), None, None, without_self, prefix)
+    def of(cls, given: JudgedQueries) -> "QueryFiles":
+        """Read the files that are given; ids in the candidates get the prefix. Raises ReadError."""
+        texts = None if given.queries is None else list(read_queries(given.queries))
+        files, candidates = cls(texts, None, None, given.without_self, given.prefix), given.candidates
         if candidates is None:
             return files
         keys, scores = dict[str, Sequence[str]](), dict[str, Mapping[str, float]]()
@@ -93,9 +93,9 @@ class QueryFiles:
             of_query = files.key_of_query(query)
             keys[of_query] = [files.key(key) for key in found.keys]
             if found.scores is not None:
-                given = zip(keys[of_query], found.scores, strict=True)
-                scores[of_query] = {key: score for key, score in given if score is not None}
-        return cls(files.texts, keys, scores or None, without_self, prefix)
+                scored = zip(keys[of_query], found.scores, strict=True)
+                scores[of_query] = {key: score for key, score in scored if score is not None}
+        return replace(files, candidates=keys, scores=scores or None)
 
     def key(self, id_: str) -> str:
         """Return the key of the document that a file names, which has the prefix."""

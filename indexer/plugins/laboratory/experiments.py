@@ -1,10 +1,9 @@
 """The experiments of `moverank evaluate`: from files and options to tables."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 from moverank.indexer.collection import Collection
 from moverank.indexer.errors import UsageError
@@ -26,6 +25,14 @@ from moverank.indexer.plugins.laboratory.classification import (
 from moverank.indexer.plugins.laboratory.corpus import QueryFiles, corpus_of
 from moverank.indexer.plugins.laboratory.distances import RowCache, results_directory
 from moverank.indexer.plugins.laboratory.duplicates import find_duplicates
+from moverank.indexer.plugins.laboratory.evaluating import (
+    BoundsExperiment,
+    GammaExperiment,
+    KnnExperiment,
+    Methods,
+    MultilabelExperiment,
+    RetrievalExperiment,
+)
 from moverank.indexer.plugins.laboratory.method import (
     RANDOM,
     Method,
@@ -34,105 +41,59 @@ from moverank.indexer.plugins.laboratory.method import (
     check_no_given,
     compares_given,
     parse_method,
+    parse_numbers,
 )
 from moverank.indexer.plugins.laboratory.retrieval import RetrievalTask, RunFiles, retrieval_table
 from moverank.indexer.reading.inputs.judgments import read_labels, read_qrels
-from moverank.indexer.search_options import Progress, silent
+from moverank.indexer.search_options import Progress
 from moverank.rerank.errors import EvaluationError
-from moverank.rerank.evaluation.knn import TIMES, predefined_split, random_splits
+from moverank.rerank.evaluation.knn import predefined_split, random_splits
 from moverank.rerank.evaluation.measures import DEFAULT_MEASURES, measure
 from moverank.rerank.ranking import AUTO_RANK
 
-CUTOFF = 100
-"""Number of documents in the ranking of a query."""
-
-GAMMAS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 WEIGHTS = ("tf", "tfidf")
-DEPTHS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+_DEPTHS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 
+_KS = 2, 5
 _COUNTS = (RANDOM, "bow", "tfidf")
 _DISTANCES = ("wcd", "rwmd", "chamfer", "wmd", "wmd:weights=tfidf")
 _RANKED = ("pwmd", "pwmd:weights=tfidf")
 
 
-def evaluate_retrieval(
-    index: Path,
-    qrels: str,
-    *,
-    queries: str | None = None,
-    candidates: str | None = None,
-    methods: Sequence[str] = (),
-    measures: Sequence[str] = (),
-    reference: str | None = None,
-    without_self: bool = False,
-    clean: bool = False,
-    proximity: str | None = None,
-    folds: int | None = None,
-    train: str | None = None,
-    cutoff: int | None = CUTOFF,
-    prefix: str | None = None,
-    files: RunFiles = RunFiles(),  # noqa: B008 - immutable
-    progress: Progress = silent,
-) -> Table:
+def evaluate_retrieval(index: Path, experiment: RetrievalExperiment, progress: Progress) -> Table:
     """Measure methods by judged queries.
 
-    `index`: the collection. `qrels`: the file of judgments. `queries`: the file of query texts; without it, the queries
-    are the documents whose keys the judgments name. `candidates`: a file with candidates for each query, which are
-    ranked instead of all documents; if it is a run, the term `vector` stands for its scores. `methods` and `measures`:
-    rows and columns, by default the usual ones. `reference`: the row that the others are tested against, by default
-    BM25 with stems, or else BM25, or else the first. `cutoff`: number of documents that are ranked for a query, None:
-    all. `prefix`: the prefix of the keys, from `index --prefix`, which the files lack. `files`: files to write besides
-    the table. `without_self`: leave the document with a query's key out of its results; always done if documents are
-    the queries. `clean`: leave out duplicates. `proximity`: add a row with this mutual proximity for every method.
-    `folds`, and `train`, the name of a file: see `RetrievalTask`. `progress`: called after each step.
-
-    Raises ReadError, UsageError, EvaluationError, CollectionError.
+    The reference is by default BM25 with stems, or else BM25, or else the first row; for the rows `chosen` see
+    `RetrievalTask`.
     """
+    files, cutoff = RunFiles(experiment.run_file, experiment.per_query), experiment.longest
     files.check()
-    given = QueryFiles.read(queries, candidates, without_self=without_self, prefix=prefix)
-    judgments = given.judgments(read_qrels(qrels))
-    train_judgments = given.judgments(read_qrels(train)) if train is not None else None
-    check_measures(measures)
+    given = QueryFiles.of(experiment)
+    judgments = given.judgments(read_qrels(experiment.qrels))
+    train = given.judgments(read_qrels(experiment.train)) if experiment.train is not None else None
+    named = experiment.measures or DEFAULT_MEASURES
+    check_measures(named)
     with open_index(index) as collection:
-        rows = chosen_methods(methods, collection, proximity, has_scores=given.scores is not None)
-        several = [judgments, *([train_judgments] if train_judgments else [])]
+        rows = chosen_methods(experiment, collection, has_scores=given.scores is not None)
+        several = [judgments, *([train] if train else [])]
         trial = given.trial(collection, several, [row.ranking for row in rows], progress)
     ranked = given.candidates
     pairs = sum(map(len, ranked.values())) if ranked else len(trial.queries) * len(trial.pool)
     note_workload(rows, pairs, f"{len(trial.queries):,} queries, {len(trial.pool):,} documents")
-    named = tuple(measures) or DEFAULT_MEASURES
-    task = RetrievalTask(judgments, named, clean, reference, folds, train_judgments, cutoff)
+    task = RetrievalTask(judgments, named, experiment.clean, experiment.reference, experiment.folds, train, cutoff)
     return _naming_own(retrieval_table(rows, trial, task, files), rows)
 
 
-def evaluate_knn(
-    index: Path,
-    *,
-    methods: Sequence[str] = (),
-    split: Literal["predefined", "random"] | None = None,
-    times: int = TIMES,
-    seed: int = 0,
-    k: int | None = None,
-    clean: bool = False,
-    proximity: str | None = None,
-    reference: str | None = None,
-    predictions: Path | None = None,
-    progress: Progress = silent,
-) -> Table:
-    """Measure methods by kNN classification of the documents that have a label.
+def evaluate_knn(index: Path, experiment: KnnExperiment, progress: Progress) -> Table:
+    """Measure methods by kNN classification of the documents that have a label; k is chosen for each split.
 
-    `index`: the collection. `methods`: the rows, by default the usual ones. `split`: predefined by the documents' field
-    `split`, or `times` random splits, 70/30, drawn by `seed`; by default predefined if any document has the field. `k`:
-    number of neighbours that vote, by default chosen for each split. `clean`: leave out duplicates. `proximity`:
-    add a row with this mutual proximity for every method. `reference`: the row that the others are tested against, by
-    default as in `evaluate_retrieval`. `predictions`: a CSV file to write. `progress`: called after each step.
-
-    Raises UsageError, EvaluationError, CollectionError.
+    The reference is by default as in `evaluate_retrieval`.
     """
+    predictions, k, split = experiment.predictions, experiment.k, experiment.split
     if predictions is not None:
         check_writable(predictions)
     with open_index(index) as collection:
-        rows = chosen_methods(methods, collection, proximity)
+        rows = chosen_methods(experiment, collection)
         corpus = corpus_of(collection)
         index = collection.directory
     texts = corpus.documents
@@ -145,15 +106,15 @@ def evaluate_knn(
             raise UsageError("no document has a field `split` with train or test: leave --split out, or choose random")
         used = [row for row in used if texts.keys[row] in corpus.splits]
     texts = texts.take(used)
-    if clean and len(texts):
+    if experiment.clean and len(texts):
         texts = texts.take(find_duplicates(texts).unique_rows)
     if split == "predefined":
         splits = [predefined_split([corpus.splits[key] for key in texts.keys])]
     else:
-        splits = random_splits(len(texts), times=times, seed=seed)
+        splits = random_splits(len(texts), times=experiment.times, seed=experiment.seed)
     note_workload(rows, pairs_of(splits, k), f"{len(texts):,} documents, splits: {len(splits)}")
     data = LabelledTexts.of(texts, splits, RowCache(results_directory(index)))
-    return _naming_own(classification_table(rows, data, progress, k, reference, predictions), rows)
+    return _naming_own(classification_table(rows, data, progress, k, experiment.reference, predictions), rows)
 
 
 def check_measures(names: Iterable[str]) -> None:
@@ -166,25 +127,25 @@ def check_measures(names: Iterable[str]) -> None:
 
 
 def chosen_methods(
-    names: Sequence[str], collection: Opened, proximity: str | None, *, has_scores: bool = False
+    chosen: Methods, collection: Opened, others: Sequence[str] = (), *, has_scores: bool = False
 ) -> list[Method]:
-    """Parse the rows `names`, by default the usual ones for `collection`; repeat each with `proximity`, if given.
+    """Parse the rows of an experiment, by default `others`, or the usual ones for `collection`.
 
-    `has_scores`: the candidates have scores of their engine, for which the term `vector` stands. Raises UsageError for
-    a name that compares given vectors.
+    With mutual proximity, each is repeated. `has_scores`: the candidates have scores of their engine, for which the
+    term `vector` stands. Raises UsageError for a name that compares given vectors.
     """
     settings, own = collection.settings, collection.settings.ranking
     compares = partial(compares_given, settings=settings, has_scores=has_scores)
     usual = (*_COUNTS, *baselines(own, settings.stem), *_DISTANCES, *(_RANKED if own.gamma else ()))
     rows = []
     known = compares(own) or str(own) in usual
-    for name in list(dict.fromkeys(names or (*usual, *(() if known else (AUTO_RANK,))))):
+    for name in list(dict.fromkeys(chosen.methods or others or (*usual, *(() if known else (AUTO_RANK,))))):
         method = parse_method(name, own)
         check_no_given(method.ranking, settings, has_scores=has_scores)
         rows.append(method)
         single = method.ranking is not None and len(method.ranking.terms) == 1
-        if proximity and single and not method.has_proximity:
-            rows.append(parse_method(f"{name}{',' if ':' in name else ':'}proximity={proximity}", own))
+        if chosen.proximity and single and not method.has_proximity:
+            rows.append(parse_method(f"{name}{',' if ':' in name else ':'}proximity={chosen.proximity}", own))
     return rows
 
 
@@ -194,30 +155,16 @@ def _naming_own(table: Table, rows: Sequence[Method]) -> Table:
     return replace(table, facts={**table.facts, AUTO_RANK: own}) if own else table
 
 
-def evaluate_multilabel(
-    index: Path,
-    labels: str,
-    *,
-    methods: Sequence[str] = (),
-    ks: Sequence[int] = (2, 5),
-    proximity: str | None = None,
-    progress: Progress = silent,
-) -> Table:
-    """Measure how well the nearest others predict the several labels of each document.
-
-    `index`: the collection. `labels`: the file of the documents' labels. `methods`: the rows, the first of which is the
-    baseline, by default the usual ones. `ks`: numbers of neighbours that vote. `proximity`: add a row with this mutual
-    proximity for every method. `progress`: called after each step.
-
-    Raises ReadError, UsageError, CollectionError.
-    """
+def evaluate_multilabel(index: Path, experiment: MultilabelExperiment, progress: Progress) -> Table:
+    """Measure how well the nearest others predict the several labels of each document."""
+    labels, ks = experiment.labels, experiment.ks or _KS
     labels_of = read_labels(labels)
-    if not ks or min(ks) < 1:
+    if min(ks) < 1:
         raise UsageError("k must be whole numbers of 1 or more")
     with Collection.open(index) as collection:
         settings = collection.settings
         usual = ("bow", *_COUNTS, *baselines(settings.ranking, settings.stem), *_DISTANCES, *_RANKED)
-        rows = chosen_methods(methods or usual, collection, proximity)
+        rows = chosen_methods(experiment, collection, usual)
         texts = corpus_of(collection).documents
     if not any(labels_of.get(key) for key in texts.keys):
         first = f"{next(iter(labels_of))!r}, not {texts.keys[0]!r}" if texts.keys else "and the collection is empty"
@@ -227,58 +174,23 @@ def evaluate_multilabel(
     return _naming_own(multilabel_table(rows, texts, labels_of, ks, cache, progress), rows)
 
 
-def evaluate_gamma(
-    index: Path,
-    qrels: str,
-    *,
-    queries: str | None = None,
-    candidates: str | None = None,
-    grid: Sequence[float] = GAMMAS,
-    measures: Sequence[str] = (),
-    without_self: bool = False,
-    folds: int = 0,
-    prefix: str | None = None,
-    progress: Progress = silent,
-) -> Table:
-    """Measure P-WMD for every gamma of `grid`, with tf and tf-idf weights, and for the best choice on other queries.
-
-    There is a row for each gamma of `grid` and each of `WEIGHTS`, in order. The other parameters and the errors are
-    as in `evaluate_retrieval`.
-    """
-    table = evaluate_retrieval(
-        index,
-        qrels,
-        queries=queries,
-        candidates=candidates,
-        methods=[f"pwmd:gamma={gamma:g},weights={weights}" for weights in WEIGHTS for gamma in grid],
-        measures=measures,
-        without_self=without_self,
-        folds=folds,
-        prefix=prefix,
-        progress=progress,
-    )
-    return replace(table, facts={**table.facts, "grid": [float(gamma) for gamma in grid]})
+def evaluate_gamma(index: Path, experiment: GammaExperiment, progress: Progress) -> Table:
+    """Measure P-WMD for each gamma, with tf and tf-idf weights, and for the best choice on other queries."""
+    grid = parse_numbers("--grid", experiment.grid)
+    methods = [f"pwmd:gamma={gamma:g},weights={weights}" for weights in WEIGHTS for gamma in grid]
+    shared = {field.name: getattr(experiment, field.name) for field in fields(experiment) if field.name != "grid"}
+    table = RetrievalExperiment(**shared | {"methods": methods, "folds": experiment.folds or 0}).run(index, progress)
+    return replace(table, facts={**table.facts, "grid": grid})
 
 
-def evaluate_bounds(
-    index: Path,
-    *,
-    queries: int = 20,
-    gamma: float | None = None,
-    depths: Sequence[int] = DEPTHS,
-    seed: int = 0,
-    progress: Progress = silent,
-) -> tuple[Table, Table]:
-    """Return the tightness of each bound, and the recall of prefetch and prune with m candidates.
+def evaluate_bounds(index: Path, experiment: BoundsExperiment, progress: Progress) -> Table:
+    """Return the tightness of each bound, or the recall of prefetch and prune with m candidates.
 
-    `index`: the collection. `queries`: number of sampled documents, drawn by `seed`, that are compared with all others.
-    `gamma`: sensitivity to rank, by default the collection's. `depths`: the values of m. `progress`: called after
-    each step.
-
-    Raises UsageError for too few documents, and CollectionError.
+    Raises UsageError for too few documents.
     """
     with Collection.open(index) as collection:
-        used = collection.settings.gamma if gamma is None else gamma
+        gamma = collection.settings.gamma if experiment.gamma is None else experiment.gamma
         texts = corpus_of(collection).documents
-    sample = sample_bounds(texts, queries, used, RowCache(results_directory(index)), progress, seed)
-    return bounds_table(texts, sample, used), depth_table(texts, sample, depths)
+    cache = RowCache(results_directory(index))
+    sample = sample_bounds(texts, experiment.sample, gamma, cache, progress, experiment.seed)
+    return depth_table(texts, sample, _DEPTHS) if experiment.depths else bounds_table(texts, sample, gamma)

@@ -7,12 +7,14 @@ from moverank.indexer.collection import Collection
 from moverank.indexer.errors import UsageError
 from moverank.indexer.plugins.laboratory.corpus import QueryFiles, missing_notes
 from moverank.indexer.plugins.laboratory.distances import results_directory
-from moverank.indexer.plugins.laboratory.experiments import CUTOFF, check_measures
+from moverank.indexer.plugins.laboratory.experiments import check_measures
 from moverank.indexer.plugins.laboratory.method import Figure, Table, check_no_given
 from moverank.indexer.plugins.laboratory.trial import Trial
-from moverank.indexer.plugins.laboratory.tuner import Figures, TriedRanking, Tuned, Tuner
+from moverank.indexer.plugins.laboratory.tuner import Figures, TriedRanking, Tuned, Tuner, TuningGoal
+from moverank.indexer.plugins.laboratory.tuning import TuningExperiment
 from moverank.indexer.ranking_spec import resolve
-from moverank.indexer.search_options import Progress, silent
+from moverank.indexer.reading.inputs.judgments import read_pairs, read_post_links, read_qrels
+from moverank.indexer.search_options import Progress
 from moverank.rerank.evaluation.measures import Judgments, randomisation
 from moverank.rerank.words.tokenizer import stemmer_named
 
@@ -22,33 +24,12 @@ TUNED_QUERIES = 200
 """Number of judged queries, drawn at random, that the search of `tune` takes into account."""
 
 
-def tune_ranking(
-    index: Path,
-    grades: Mapping[str, Mapping[str, int]],
-    *,
-    queries: str | None = None,
-    candidates: str | None = None,
-    measure_name: str = "map",
-    without_self: bool = False,
-    folds: int = 5,
-    cutoff: int = CUTOFF,
-    language: str | None = None,
-    prefix: str | None = None,
-    save: bool = False,
-    progress: Progress = silent,
-) -> Table:
-    """Find the sum that ranks best by judged queries; with `save`, store it as the collection's if it is better.
-
-    `index`: the collection. `grades`: grades of documents by query. `queries`, `candidates`, `without_self`, `cutoff`,
-    `prefix`: as in `evaluate_retrieval`. `measure_name`: the measure to maximise. `folds`: number of folds of the
-    cross-validation. `language`: the language of the stems to try, a code or a stemmer, None for the collection's,
-    "none" for whole words. `progress`: called after each step.
-
-    Raises ReadError, UsageError, EvaluationError, CollectionError.
-    """
-    check_measures([measure_name])
+def tune_ranking(index: Path, experiment: TuningExperiment, progress: Progress) -> Table:
+    """Find the sum that ranks best by judged queries; to `save` it stores it as the collection's if it is better."""
+    grades, language = _grades(experiment), experiment.language
+    check_measures([experiment.measure])
     stem = None if language is None else stemmer_named(language)
-    given = QueryFiles.read(queries, candidates, without_self=without_self, prefix=prefix)
+    given = QueryFiles.of(experiment)
     judgments = given.judgments(grades)
     with Collection.open(index) as collection:
         settings = collection.settings
@@ -57,17 +38,28 @@ def tune_ranking(
     own, stem = resolve(None, None, settings.ranking), settings.stem if language is None else stem
     has_phrases = bool(settings.phrases)
     start = TriedRanking(settings.gamma, settings.title_weight, rule=stem, phrases=has_phrases)
-    cache = results_directory(index)
-    tuner = Tuner(trial, judgments, measure_name, own, cache=cache, cutoff=cutoff, limit=TUNED_QUERIES)
-    if len(tuner.queries) < max(2, folds):
-        raise UsageError(f"{len(tuner.queries)} judged queries are too few for {folds} folds: judge more")
-    tuned = tuner.run(start, folds, stem)
-    if save and tuned.is_better:
+    goal = TuningGoal(judgments, experiment.measure, experiment.cutoff, TUNED_QUERIES)
+    tuner = Tuner(trial, goal, own, cache=results_directory(index))
+    if len(tuner.queries) < max(2, experiment.folds):
+        raise UsageError(f"{len(tuner.queries)} judged queries are too few for {experiment.folds} folds: judge more")
+    tuned = tuner.run(start, experiment.folds, stem)
+    saved = experiment.save and tuned.is_better
+    if saved:
         with Collection.open(index) as collection:
             chosen = tuned.setting
             collection.change_settings(rank=chosen.rank, gamma=chosen.gamma, title_weight=chosen.title_weight)
     notes = (*_notes(tuned, trial, judgments),)
-    return _tuning_table(tuned, str(own), measure_name, notes, saved=save and tuned.is_better)
+    return _tuning_table(tuned, str(own), experiment.measure, notes, saved=saved)
+
+
+def _grades(experiment: TuningExperiment) -> Mapping[str, Mapping[str, int]]:
+    """Return grades of documents by query; UsageError unless they are in one file."""
+    readers = ((read_qrels, experiment.qrels), (read_pairs, experiment.pairs), (read_post_links, experiment.links))
+    given = [(read, path) for read, path in readers if path]
+    if len(given) != 1:
+        raise UsageError("give one of --qrels, --pairs and --links")
+    ((read, path),) = given
+    return read(path)
 
 
 def _notes(tuned: Tuned, trial: Trial, judgments: Judgments) -> Iterator[str]:

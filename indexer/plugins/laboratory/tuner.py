@@ -216,32 +216,33 @@ class _Steps:
         self._planned += more
 
 
-class Tuner:
-    """Tunes the ranking of `trial` by `judgments` and the measure `name`, over the first `cutoff` documents.
+@dataclass(frozen=True, slots=True, eq=False)
+class TuningGoal:
+    """What `tune` maximises: a measure of the first `cutoff` documents by the `judgments`.
 
-    `own` is the collection's ranking. `cache` is a directory for components, so
-    that an interrupted run continues; None if nothing is cached. `limit` is the number of queries that the search takes
-    into account. If the trial has candidates, only these are ranked, and if it has their scores, these are a term.
+    The search takes `limit` queries, drawn at random, into account.
     """
 
-    def __init__(
-        self,
-        trial: Trial,
-        judgments: Judgments,
-        name: str,
-        own: RankingSpec,
-        *,
-        cache: Path | None,
-        cutoff: int,
-        limit: int,
-    ) -> None:
-        self.queries = tuple(query for query in judgments.queries if query in trial.queries.row_of)
+    judgments: Judgments
+    measure: str
+    cutoff: int
+    limit: int
+
+
+class Tuner:
+    """Tunes the ranking of `trial` to a goal; `own` is the collection's ranking.
+
+    `cache` is a directory for components, so that an interrupted run continues; None if nothing is cached. If the
+    trial has candidates, only these are ranked, and if it has their scores, these are a term.
+    """
+
+    def __init__(self, trial: Trial, goal: TuningGoal, own: RankingSpec, *, cache: Path | None) -> None:
+        self.queries = tuple(query for query in goal.judgments.queries if query in trial.queries.row_of)
         self._trial = trial.of_queries([trial.queries.row_of[query] for query in self.queries])
-        self._judgments, self._measure, self._own = judgments, name, own
-        self._cache, self._cutoff = cache, cutoff
+        self._goal, self._own, self._cache = goal, own, cache
         self._components: dict[Weighting, Components] = {}
         self._figures: dict[TriedRanking, Figures] = {}
-        self._sample = np.sort(np.random.default_rng(0).permutation(len(self.queries))[:limit])
+        self._sample = np.sort(np.random.default_rng(0).permutation(len(self.queries))[: goal.limit])
         self._sampled = self._trial.of_queries(self._sample)
         self._vector: NDArray[np.float32] | None = None
         self._steps, self._planned = _Steps(trial.progress, 0), 0
@@ -348,18 +349,20 @@ class Tuner:
             queries=replace(own.queries, title_weight=title_weight),
             progress=self._steps.part(len(own.queries)),
         )
-        placing = placing_relevant(trial, self._judgments)
+        placing = placing_relevant(trial, self._goal.judgments)
         return self._measured(trial, best_of(Method(str(ranking), ranking), placing, self._longest))
 
     def _measured(self, trial: Trial, best: Sequence[NDArray[np.int64]]) -> Figures:
         """Return the figures (q,) of the queries of a trial by their best rows (m,)."""
-        judged = Judgments({query: self._judgments.grades[query] for query in trial.queries.keys})
-        return evaluate_measures(join_run(judged, run_of(best, trial)).values(), [self._measure])[self._measure]
+        judged = Judgments({query: self._goal.judgments.grades[query] for query in trial.queries.keys})
+        return evaluate_measures(join_run(judged, run_of(best, trial)).values(), [self._goal.measure])[
+            self._goal.measure
+        ]
 
     @property
     def _longest(self) -> int:
         """Return the number of documents that are ranked: as in `evaluate retrieval`, all candidates."""
-        return self._cutoff if self._trial.candidates is None else len(self._trial.pool)
+        return self._goal.cutoff if self._trial.candidates is None else len(self._trial.pool)
 
 
 def _first(row: NDArray[np.float32], count: int) -> NDArray[np.int64]:

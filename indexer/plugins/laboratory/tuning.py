@@ -1,68 +1,50 @@
 """The command that finds the best ranking for a user's judgments: `tune`."""
 
-from dataclasses import asdict
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from moverank.indexer.commands.option_records import with_records
-from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index
-from moverank.indexer.plugins.laboratory.evaluating import JudgedQueryChoices, ResultChoices, run_experiment
+from moverank.indexer.option import Option
+from moverank.indexer.plugins.laboratory.evaluating import QRELS, JudgedQueries, add_command
+from moverank.indexer.search_options import Progress, silent
+
+if TYPE_CHECKING:
+    from moverank.indexer.plugins.laboratory.method import Table
 
 app = typer.Typer()
 
 
-@app.command(
-    epilog="Examples: `moverank tune -i forum --links PostLinks.xml --save`  "
-    "`moverank tune -i docs.index --qrels qrels.tsv --queries queries.jsonl`"
-)
-@with_records
-def tune(  # over 40 lines: most of them are its options
-    *,
-    index: Index = DEFAULT_INDEX,
-    qrels: Annotated[
-        str | None, typer.Option(metavar="FILE", help="TREC judgments, one a line: `query 0 document grade`.")
-    ] = None,
-    pairs: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Related documents, a pair on each line: `key<TAB>other key`."),
-    ] = None,
-    links: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The PostLinks.xml of a Stack Exchange data dump.")
-    ] = None,
-    measure: Annotated[str, typer.Option(metavar="NAME", help="What to maximise, as in `evaluate retrieval`.")] = "map",
-    folds: Annotated[int, typer.Option(min=2, help="Number of folds of the cross-validation.")] = 5,
-    cutoff: Annotated[int, typer.Option(min=1, help="Number of documents that are ranked for a query.")] = 100,
-    language: Annotated[
-        str | None,
-        typer.Option(metavar="CODE|none", help="Language of the stems to try, such as de. [default: the collection's]"),
-    ] = None,
-    save: Annotated[bool, typer.Option("--save", help="Store the result as the ranking of the collection.")] = False,
-    judged: JudgedQueryChoices,
-    result: ResultChoices,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class TuningExperiment(JudgedQueries):
     """Find the ranking that is best by your judgments, and measure it on queries that were not used to choose it."""
-    from moverank.indexer.errors import UsageError
-    from moverank.indexer.plugins.laboratory.tuned_ranking import tune_ranking
-    from moverank.indexer.reading.inputs.judgments import read_pairs, read_post_links, read_qrels
 
-    given = [
-        (read, path) for read, path in ((read_qrels, qrels), (read_pairs, pairs), (read_post_links, links)) if path
-    ]
-    if len(given) != 1:
-        raise UsageError("give one of --qrels, --pairs and --links")
-    ((read, path),) = given
-    experiment = partial(
-        tune_ranking,
-        Path(index),
-        read(path),
-        measure_name=measure,
-        folds=folds,
-        cutoff=cutoff,
-        language=language,
-        save=save,
-        **asdict(judged),
+    NAME: ClassVar = "tune"
+    EXAMPLES: ClassVar = (
+        "Examples: `moverank tune -i forum --links PostLinks.xml --save`  "
+        "`moverank tune -i docs.index --qrels qrels.tsv --queries queries.jsonl`"
     )
-    run_experiment(experiment, result)
+    DRAWN: ClassVar = False
+
+    qrels: Annotated[str | None, QRELS] = None
+    pairs: Annotated[
+        str | None, Option("Related documents, a pair on each line: `key<TAB>other key`.", metavar="FILE")
+    ] = None
+    links: Annotated[str | None, Option("The PostLinks.xml of a Stack Exchange data dump.", metavar="FILE")] = None
+    measure: Annotated[str, Option("What to maximise, as in `evaluate retrieval`.", metavar="NAME")] = "map"
+    folds: Annotated[int, Option("Number of folds of the cross-validation.", least=2)] = 5
+    cutoff: Annotated[int, Option("Number of documents that are ranked for a query.", least=1)] = 100
+    language: Annotated[
+        str | None, Option("Language of the stems to try, such as de.", "the collection's", metavar="CODE|none")
+    ] = None
+    save: Annotated[bool, Option("Store the result as the ranking of the collection.")] = False
+
+    def run(self, index: Path, progress: Progress = silent) -> "Table":
+        """Return the figures of the ranking before, and of the one found."""
+        from moverank.indexer.plugins.laboratory.tuned_ranking import tune_ranking
+
+        return tune_ranking(index, self, progress)
+
+
+add_command(app, TuningExperiment)

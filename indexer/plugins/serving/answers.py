@@ -23,7 +23,6 @@ from typing import (
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from moverank.indexer.store import Entry
 from moverank.rerank.answer import Answer, Number, bare, declared, is_object, members
 from moverank.rerank.ranking import Hit, Ranking
 
@@ -60,7 +59,8 @@ def _object_of(kind: Any, revised: bool) -> Any:
 
 def object_of(kind: Any, *, revised: bool = False) -> Any:
     """Return the type of the JSON object of an answer, a class, with the keys that the server adds."""
-    return _object_of(kind, revised and kind not in _ADDED)
+    has_own = kind in _ADDED or any(one.attribute == "revision" for one in declared(kind))
+    return _object_of(kind, revised and not has_own)
 
 
 def _keys(kind: Any) -> dict[str, Any]:
@@ -177,19 +177,6 @@ class CollectionsObject(TypedDict):
 
 
 @_described
-class DocumentsObject(TypedDict):
-    """A page of the documents of a collection."""
-
-    documents: list[object_of(Entry)]  # type: ignore[valid-type]
-    """The documents in the order in which they were added."""
-    found: int
-    """The number of documents that pass the filter."""
-    total: int
-    """The number of all documents."""
-    revision: int
-    """The revision that was read."""
-
-
 @_described
 class RankedTextObject(TypedDict):
     """A text as Text Embeddings Inference ranks it."""

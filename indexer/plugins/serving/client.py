@@ -79,7 +79,7 @@ class RemoteCollection(Operated):
     def run(self, operation: Operation[Found], *, progress: Progress = silent) -> Found:
         """Return the server's answer to an operation, which reports no progress; UsageError if servers answer none."""
         _ = progress
-        if not (operation.SERVED and operation.OF_STATE):
+        if not operation.SERVED:
             raise UsageError(f"a server does not answer `{operation.NAME}`: run it where the collection is")
         found = self._read(operation.ANSWER.from_dict, self._post(operation.NAME, _body(operation)))
         return cast("Found", found)

@@ -13,7 +13,8 @@ from fastapi import APIRouter, Body, Depends, Query, Request
 from pydantic import Field
 
 from moverank.indexer.documents import Changes
-from moverank.indexer.plugins.serving.answers import DocumentsObject, JsonObject, sends
+from moverank.indexer.operations.documents import PAGE, Documents, ListDocuments, ShowDocument
+from moverank.indexer.plugins.serving.answers import JsonObject, sends
 from moverank.indexer.plugins.serving.limits import Limits
 from moverank.indexer.plugins.serving.problems import HttpProblem
 from moverank.indexer.plugins.serving.search_api import ServedHere, ThisServer, answered, known_parameters
@@ -40,27 +41,21 @@ JsonBody = Annotated[
     Body(description="A document or a thread, with the fields that `index` and `threads` read, such as `text`."),
 ]
 WaitForSearches = Annotated[bool, Query(description="Answer once searches see the change; 504 if they do not in time.")]
-_MOST = 1000  # documents of a page
 _INTERVAL = 0.05  # seconds between two checks whether a change is searched
 
 
-@router.get("/{name}/documents", responses=sends(DocumentsObject))
+@router.get("/{name}/documents", responses=sends(Documents, revised=True))
 async def list_documents(
     served: ServedHere,
     state: ThisServer,
     request: Request,
     where: Annotated[list[str] | None, Query(description="A filter, as of --where; repeatable.")] = None,
     first: Annotated[int, Query(ge=0, description="How many documents to skip.")] = 0,
-    limit: Annotated[int, Query(ge=1, le=_MOST, description="How many documents to return.")] = 100,
+    limit: Annotated[int, Query(ge=1, le=PAGE, description="How many documents to return.")] = 100,
 ) -> JsonObject:
     """List documents without their texts, in the order in which they were added."""
-
-    def work(view: State, _: Task) -> JsonObject:
-        with view.contents(where) as contents:
-            entries = [entry.to_dict() for entry in contents.entries(limit, first)]
-            return {"documents": entries, "found": len(contents), "total": contents.total}
-
-    return await answered(state, served, request, work)
+    operation = ListDocuments(where=where, first=first, limit=limit)
+    return await answered(state, served, request, lambda view, _: operation.run(view).to_dict())
 
 
 @router.get("/{name}/documents/{key:key}", responses=sends(Description))
@@ -69,8 +64,7 @@ async def show_document(served: ServedHere, state: ThisServer, request: Request,
     """Return a whole document as `export` writes it, with the facts that are stored about it."""
 
     def work(view: State, _: Task) -> JsonObject:
-        with view.contents() as contents:
-            return contents.describe(key).to_dict()
+        return ShowDocument(key=key).run(view).to_dict() | {"revision": view.revision}
 
     return await answered(state, served, request, work)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from moverank.indexer.operations.documents import PAGE
 from moverank.rerank.runtime.thread_pool import core_count
 
 
@@ -27,6 +28,8 @@ class Limits:
     """Hits of a search."""
     depth: int = 100_000
     """Candidates of a search's first stage."""
+    limit: int = PAGE
+    """Documents of a page."""
     batch: int = 100
     """Queries of a request."""
     seconds: float = 30.0

@@ -70,7 +70,7 @@ class DescribedApp(FastAPI):
 
     def _limit_sizes(self, schemas: JsonObject, document: JsonObject) -> None:
         """State the maximum of each number and list that this server limits."""
-        most = {"k": self._limits.k, "depth": self._limits.depth, "queries": self._limits.batch}
+        most = {name: getattr(self._limits, name) for name in ("k", "depth", "limit")} | {"queries": self._limits.batch}
         texts = dict.fromkeys(("texts", "documents", "keys", "scores"), self._limits.texts)
         for name, schema in schemas.items():
             own = texts if "Rerank" in name or "Inference" in name else most

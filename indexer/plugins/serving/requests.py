@@ -106,11 +106,11 @@ class SearchParameters(_Searched):  # type: ignore[misc]  # made of the options
 
 
 def check_options(values: Mapping[str, Any], limits: Limits) -> None:
-    """Raise HttpProblem 422 for options of a search beyond a limit.
+    """Raise HttpProblem 422 for options of a search or a list beyond a limit.
 
     Also for a budget with percentiles, which would be lost when it is used up.
     """
-    for name in ("k", "depth"):
+    for name in ("k", "depth", "limit"):
         value, most = values.get(name), getattr(limits, name)
         if value is not None and value > most:
             raise HttpProblem(422, f"{name} must be at most {most} here, not {value}")

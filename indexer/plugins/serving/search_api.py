@@ -53,13 +53,17 @@ async def answered(
     work: Callable[[State, Task], JsonObject],
     budget: float | None = None,
 ) -> JsonObject:
-    """Return the object that `work` makes of the current state of a collection, with the revision of the state.
+    """Return the object that `work` makes of a collection's state, with the state's revision unless it has one.
 
     The work ends after the `budget` in seconds, or the limit of the server.
     """
 
+    def here(view: State, task: Task) -> JsonObject:
+        found = work(view, task)
+        return found | {"revision": found.get("revision", view.revision)}
+
     def run(task: Task) -> JsonObject:
-        return served.answer(lambda view: work(view, task) | {"revision": view.revision})
+        return served.answer(lambda view: here(view, task))
 
     return await state.workers.run(request, run, budget)
 

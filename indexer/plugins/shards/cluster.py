@@ -18,10 +18,10 @@ from moverank.indexer.operations.operation import Found, Operation, Work
 from moverank.indexer.plugins.shards.actors import RayShards
 from moverank.indexer.plugins.shards.changing import Changer
 from moverank.indexer.plugins.shards.cluster_file import ClusterFile, ShardPlace
-from moverank.indexer.plugins.shards.cluster_searcher import ClusterSearcher
+from moverank.indexer.plugins.shards.cluster_searcher import ClusterSearcher, common_reason
 from moverank.indexer.plugins.shards.coordinator import Coordinator, ShardLost
 from moverank.indexer.plugins.shards.messages import ShardState
-from moverank.indexer.plugins.shards.shard_contents import described, known, listed, no_common_words
+from moverank.indexer.plugins.shards.shard_contents import described, known, listed, no_common_words, why_empty
 from moverank.indexer.queries import QueryText, StoredKey
 from moverank.indexer.reading.inputs.vectors_by_key import KeyedVectors, VectorsByKey
 from moverank.indexer.scope import Scope
@@ -460,6 +460,11 @@ class ShardsContents:
             yield from found
             if limit == 0:
                 return
+
+    def why_empty(self) -> str | None:
+        """Return why no document passes the filter; None if any does, or there is no filter."""
+        reasons = self._coordinator.with_each(why_empty, self._where, self._fields) if self._where else {}
+        return common_reason([*reasons.values()] or [None])
 
     def describe(self, key: str) -> Description:
         """Return a document with the facts that are stored about it; UnknownKey if there is none with the key."""

@@ -129,7 +129,7 @@ class Merged:
             seconds=seconds,
             ignored_words=_ignored([each.ignored_words for each in own.values()]),
             missing_shards=tuple(missing),
-            why_empty=_why_empty([each.why_empty for each in own.values()]),
+            why_empty=common_reason([each.why_empty for each in own.values()]),
         )
 
 
@@ -139,7 +139,7 @@ def _ignored(words: Sequence[tuple[str, ...] | None]) -> tuple[str, ...] | None:
     return first and tuple(word for word in first if all(word in (own or ()) for own in others))
 
 
-def _why_empty(reasons: Sequence[str | None]) -> str | None:
+def common_reason(reasons: Sequence[str | None]) -> str | None:
     """Return why no document of any shard passes the filter; shards may have different reasons."""
     if any(reason is None for reason in reasons):
         return None

@@ -120,6 +120,12 @@ def listed(
         return list(contents.entries(limit, first)), len(contents)
 
 
+def why_empty(collection: Collection, where: Where, fields: Iterable[str]) -> str | None:
+    """Return why no document passes a filter, None if any does; `fields` as for `listed`."""
+    with collection.reading() as reader:
+        return Contents(reader, where, fields).why_empty()
+
+
 def selected(
     collection: Collection, where: Where | None, source: str | None, fields: Iterable[str]
 ) -> list[str] | None:

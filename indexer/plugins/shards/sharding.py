@@ -1,6 +1,7 @@
 """The commands `shards ...`: a collection in shards."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
@@ -28,23 +29,30 @@ Node = Annotated[str, typer.Option(metavar="ADDRESS", help="The machine of the R
 _INTERRUPTED = "documents that were moved are in their new shards; `moverank shards balance` moves the rest"
 
 
+@dataclass(frozen=True, slots=True)
+class ShardChoices:
+    """The shards of a new collection."""
+
+    shards: Annotated[int, typer.Option(min=1, max=1000, help="Number of shards.")] = 2
+    place: Annotated[
+        list[str] | None,
+        typer.Option(metavar="DIR|URL", help="Place of each shard; repeatable. [default: directories in FILE.shards/]"),
+    ] = None
+    address: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="A running Ray cluster, such as auto. [default: this machine]")
+    ] = ""
+    node: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ADDRESS", help="Machine in the Ray cluster of each place; repeatable."),
+    ] = None
+
+
 @app.command(epilog="Example: `moverank shards create -i forum.toml --shards 4 --embedding glove.6B.300d.txt.gz`")
 @with_records
 def create(
     *,
     file: File = DEFAULT_FILE,
-    shards: Annotated[int, typer.Option(min=1, max=1000, help="Number of shards.")] = 2,
-    place: Annotated[
-        list[str] | None,
-        typer.Option(metavar="DIR|URL", help="Place of each shard; repeatable. [default: directories in FILE.shards/]"),
-    ] = None,
-    address: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="A running Ray cluster, such as auto. [default: this machine]")
-    ] = "",
-    node: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ADDRESS", help="Machine in the Ray cluster of each place; repeatable."),
-    ] = None,
+    made: ShardChoices,
     settings: SettingChoices,
     wait: Wait = 0.0,
     as_json: Json = False,
@@ -57,8 +65,8 @@ def create(
     from moverank.indexer.settings import Settings
 
     choices = settings.chosen([name for name in SETTINGS if name != "train_options"])
-    places = new_shards(file, shards, [typed_place(one) for one in place or ()], node or ())
-    described = ClusterFile(file, places, address)
+    places = new_shards(file, made.shards, [typed_place(one) for one in made.place or ()], made.node or ())
+    described = ClusterFile(file, places, made.address)
     with interruptible("there are no shards yet: remove their places"), Bars() as bars:
         Cluster.create(
             described, Settings(**choices), trust_pickle=settings.trust_pickle, wait=wait, progress=bars

@@ -28,6 +28,7 @@ class AddWatch(Operation[Watch]):
     NAME: ClassVar = "watch"
     ANSWER: ClassVar = Watch
     OF_STATE: ClassVar = False
+    SERVED: ClassVar = False
 
     name: _Name
     query: Annotated[QueryText, Option("A text, or a record with a title and a text, or a thread.", noun="the query")]
@@ -86,6 +87,7 @@ class ListWatches(Operation[Watches]):
     NAME: ClassVar = "watches"
     ANSWER: ClassVar = Watches
     OF_STATE: ClassVar = False
+    SERVED: ClassVar = False
 
     first: Annotated[int, Option("How many watches to skip.", least=0)] = 0
     limit: Annotated[int, Option("How many watches to return.", least=1)] = LARGEST
@@ -104,6 +106,7 @@ class RemoveWatch(Operation[Changes]):
     NAME: ClassVar = "unwatch"
     ANSWER: ClassVar = Changes
     OF_STATE: ClassVar = False
+    SERVED: ClassVar = False
 
     name: _Name
 
@@ -134,6 +137,7 @@ class ListEvents(Operation[Events]):
     NAME: ClassVar = "events"
     ANSWER: ClassVar = Events
     OF_STATE: ClassVar = False
+    SERVED: ClassVar = False
 
     after: Annotated[int, Option("Only events with a larger number.", least=0)] = 0
     limit: Annotated[int, Option("How many events to return.", least=1)] = 1000
@@ -161,6 +165,7 @@ class ForgetEvents(Operation[Forgotten]):
     NAME: ClassVar = "forget-events"
     ANSWER: ClassVar = Forgotten
     OF_STATE: ClassVar = False
+    SERVED: ClassVar = False
 
     before: Annotated[int, Option("Events with a number below this are deleted.", least=0)]
 

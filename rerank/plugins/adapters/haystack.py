@@ -14,6 +14,7 @@ except ImportError as error:
 from moverank.rerank.errors import OptionError
 from moverank.rerank.plugins.adapters.ranker import (
     HeldRanker,
+    Wanted,
     check_count,
     check_passage,
     place_metadata,
@@ -77,8 +78,7 @@ class MoverankRanker:
             count,
             [document.score for document in documents],
             self.rank,
-            highlight=self.highlight,
-            passage=self.passage,
+            Wanted(self.highlight, self.passage),
         )
         kept = places[: None if self.keep_rest else count]
         return {

@@ -1,7 +1,6 @@
 """LanceDB: a reranker of vector, full-text and hybrid queries."""
 
 from copy import copy
-from typing import Any
 
 from moverank.rerank.plugins.adapters.ranker import missing
 
@@ -18,6 +17,7 @@ from moverank.rerank.plugins.adapters.ranker import (
     PASSAGE,
     GivenRanker,
     HeldRanker,
+    Wanted,
     check_count,
     check_passage,
     place_metadata,
@@ -97,8 +97,8 @@ class MoverankReranker(Reranker):
                 f"the results have no column {self.column!r}: select it, or name the column of the texts with column="
             )
         texts = results[self.column].to_pylist()
-        wanted: dict[str, Any] = {"highlight": self.highlight, "passage": self.passage}
-        found = self._held.places(query, texts, self.top_n, engine_scores, self.rank, **wanted)
+        wanted = Wanted(self.highlight, self.passage)
+        found = self._held.places(query, texts, self.top_n, engine_scores, self.rank, wanted)
         places = found[: self.top_n]
         scores = pa.array([place.score for place in places], type=pa.float32())
         ranked = results.take([place.index for place in places]).append_column(_RELEVANCE, scores)

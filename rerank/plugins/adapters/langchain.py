@@ -13,7 +13,7 @@ try:
 except ImportError as error:
     raise missing("LangChain", "langchain") from error
 
-from moverank.rerank.plugins.adapters.ranker import HeldRanker, place_metadata, status_metadata
+from moverank.rerank.plugins.adapters.ranker import HeldRanker, Wanted, place_metadata, status_metadata
 from moverank.rerank.plugins.adapters.stored import HeldCollection
 
 _SCORE = "relevance_score"  # the name that LangChain's own rerankers use
@@ -56,8 +56,8 @@ class MoverankCompressor(BaseDocumentCompressor):
     ) -> list[Document]:
         """Return copies of the documents, best first."""
         texts = [document.page_content for document in documents]
-        wanted: dict[str, Any] = {"highlight": self.highlight, "passage": self.passage}
-        places = self._held.places(query, texts, self.top_n, rank=self.rank, **wanted)
+        wanted = Wanted(self.highlight, self.passage)
+        places = self._held.places(query, texts, self.top_n, rank=self.rank, wanted=wanted)
         return [
             _copy(
                 documents[place.index],

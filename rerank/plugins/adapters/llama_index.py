@@ -11,7 +11,7 @@ try:
 except ImportError as error:
     raise missing("LlamaIndex", "llama-index") from error
 
-from moverank.rerank.plugins.adapters.ranker import HeldRanker, Placed, place_metadata
+from moverank.rerank.plugins.adapters.ranker import HeldRanker, Placed, Wanted, place_metadata
 
 
 class MoverankPostprocessor(BaseNodePostprocessor):
@@ -56,8 +56,7 @@ class MoverankPostprocessor(BaseNodePostprocessor):
             self.top_n,
             [each.score for each in nodes],
             self.rank,
-            highlight=self.highlight,
-            passage=self.passage,
+            Wanted(self.highlight, self.passage),
         )
         return [NodeWithScore(node=_node(nodes, place), score=place.score) for place in places[: self.top_n]]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from threading import Lock
-from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -109,6 +109,16 @@ class Placed:
     passage: Passage | None = None
 
 
+class Wanted(NamedTuple):
+    """What the first hits have beside their scores: places of the query's words, and passages of so many words."""
+
+    highlight: bool = False
+    passage: int | None = None
+
+
+_NOTHING = Wanted()
+
+
 class HeldRanker:
     """A ranker, loaded on first use if its path is given; OptionError for an object of any other type.
 
@@ -134,16 +144,13 @@ class HeldRanker:
         k: int | None = None,
         scores: EngineScores | None = None,
         rank: str | None = None,
-        *,
-        highlight: bool = False,
-        passage: int | None = None,
+        wanted: Wanted = _NOTHING,
     ) -> list[Placed]:
         """Return the places of all `texts`, best first; None counts as an empty text. The first `k` are exact, or all.
 
-        `scores` of the host are used by a ranking with the term `vector`. `highlight`: the first `k` have highlights;
-        `passage`: and passages of up to so many words.
+        `scores` of the host are used by a ranking with the term `vector`. The first `k` have what is `wanted`.
         """
-        return self.places_of_many([query], [texts], k, [scores], rank, highlight=highlight, passage=passage)[0]
+        return self.places_of_many([query], [texts], k, [scores], rank, wanted)[0]
 
     def places_of_many(
         self,
@@ -152,15 +159,12 @@ class HeldRanker:
         k: int | None,
         scores: Sequence[EngineScores | None],
         rank: str | None = None,
-        *,
-        highlight: bool = False,
-        passage: int | None = None,
+        wanted: Wanted = _NOTHING,
     ) -> list[list[Placed]]:
         """Return the places of the texts of each of many queries."""
         candidates = [[text or "" for text in some] for some in texts]
         given = [finite_scores(each) for each in scores]
-        places: dict[str, Any] = {"highlight": highlight, "passage": passage}
-        ranked = self._ranker.get().rank_many(queries, candidates, k, given, rank, **places)
+        ranked = self._ranker.get().rank_many(queries, candidates, k, given, rank, **wanted._asdict())
         return [places_of(found) for found in ranked]
 
 

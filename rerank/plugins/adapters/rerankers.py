@@ -12,7 +12,7 @@ try:
 except ImportError as error:
     raise missing("rerankers", "rerankers") from error
 
-from moverank.rerank.plugins.adapters.ranker import GivenRanker, HeldRanker, Placed, check_count, check_passage
+from moverank.rerank.plugins.adapters.ranker import GivenRanker, HeldRanker, Placed, Wanted, check_count, check_passage
 
 
 class MoverankResult(Result):
@@ -62,8 +62,8 @@ class MoverankRanker(BaseRanker):
         """Return all documents, best first, with their ids, metadata, ranks from 1 and scores."""
         documents = prep_docs(docs, doc_ids, metadata) if docs else []
         texts = [document.text for document in documents]
-        wanted: dict[str, Any] = {"highlight": self.highlight, "passage": self.passage}
-        places = self._held.places(query, texts, self.k, rank=self.ranking, **wanted)
+        wanted = Wanted(self.highlight, self.passage)
+        places = self._held.places(query, texts, self.k, rank=self.ranking, wanted=wanted)
         results = [MoverankResult(documents[place.index], rank, place) for rank, place in enumerate(places, start=1)]
         return RankedResults(results=results, query=query, has_scores=True)
 

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from moverank import Collection, Document, Rejection
-from moverank.indexer.commands.update import RunSources, Updated, update
-from moverank.indexer.search_options import silent
+from moverank.indexer.commands.update import RunCallbacks, RunSettings, RunSources, Updated, update
 from tests.indexer.world import CollectionFactory, document
 
 pytestmark = pytest.mark.store
@@ -16,8 +15,8 @@ _BAD = Rejection("a.jsonl", 1, "no text")
 
 
 def _run(path: Path, records: list[Document | Rejection], choices: dict[str, Any]) -> Updated:
-    rest: dict[str, Any] = {"defaults": {"gamma": 0.75}, "trust_pickle": False, "strict": False, "progress": silent}
-    return update(path, lambda **_: iter(records), RunSources(["-"]), choices, rejected=lambda _: None, **rest)
+    settings = RunSettings(choices, {"gamma": 0.75})
+    return update(path, lambda **_: iter(records), RunSources(["-"]), settings, RunCallbacks(lambda _: None))
 
 
 def _chosen(factory: CollectionFactory) -> dict[str, Any]:

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 from moverank import Collection, Document, Part, SearchOptions
-from moverank.indexer.errors import UsageError
+from moverank.indexer.errors import IndexerError, UnknownKey, UsageError
+from moverank.indexer.operations.documents import PAGE, ListDocuments, ShowDocument
 from moverank.indexer.plugins.serving.client import RemoteCollection
 from moverank.indexer.plugins.shards.cluster import Cluster
 from moverank.rerank.ranking import Ranking
@@ -241,6 +242,53 @@ def test_the_commands_take_them_too(
         for place in places
     ]
     assert found == [found[0]] * len(places)
+
+
+def test_documents_are_listed_and_shown_alike(given: Faces) -> None:
+    everything = given.collection.run(ListDocuments(limit=PAGE))
+    entries = {entry.key: entry for entry in everything.documents}
+    for one in given.all:
+        pages = [one.run(ListDocuments(first=first, limit=7)) for first in range(0, len(entries), 7)]
+        assert {(page.found, page.total, page.why_empty) for page in pages} == {(len(entries), len(entries), None)}
+        listed = [entry for page in pages for entry in page.documents]
+        assert sorted(entry.key for entry in listed) == sorted(entries)
+        assert all(entry == entries[entry.key] for entry in listed)
+        filtered = one.run(ListDocuments(where={"label": "red"}, limit=0))
+        assert 0 < filtered.found < filtered.total
+        nothing = one.run(ListDocuments(where=["label=rad"]))
+        assert (nothing.documents, nothing.found) == ((), 0)
+        assert str(nothing.why_empty).startswith("no document passes the filter")
+        for key in ("d3", "d4"):
+            shown, expected = one.run(ShowDocument(key=key)), given.collection.run(ShowDocument(key=key))
+            assert shown.document == expected.document
+            assert (shown.words, shown.unknown_words) == (expected.words, expected.unknown_words)
+        with pytest.raises(UnknownKey, match="no document with the key 'gone'"):
+            one.run(ShowDocument(key="gone"))
+    for remote, own in zip(given.remotes, (given.collection, given.shards), strict=False):
+        assert remote.run(ShowDocument(key="d3")) == own.run(ShowDocument(key="d3"))
+        with pytest.raises(IndexerError, match="limit must be at most 1000 here"):
+            remote.run(ListDocuments(limit=PAGE + 1))
+
+
+def test_the_commands_list_and_show_them_too(
+    given: Faces, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep_local(monkeypatch)
+    monkeypatch.setattr("moverank.indexer.operations.documents.PAGE", 5)
+    call, here = program(monkeypatch, capsys), given.collection.path
+    places: list[tuple[object, ...]] = [("-i", given.shards.path)]
+    places += [("-i", name, "--server", given.running.url) for name in ("one", "shards")] if given.running else []
+    for place in places:
+        filters = (("--where", "label=red"), ("--where", "label=rad"))
+        for options in ((), ("--json",), ("--format", "csv"), ("-n", "0"), *filters):
+            listed, expected = (call("list", *options, *where) for where in (place, ("-i", here)))
+            assert sorted(listed.out.splitlines()) == sorted(expected.out.splitlines()), options
+            assert listed.code == 0
+            assert listed.err == expected.err or ("label=rad" in options and "no document passes" in listed.err)
+        assert len(call("list", "-n", "7", *place).out.splitlines()) == 7
+        shown, expected = (call("show", "d3", "--json", *where).json for where in (place, ("-i", here)))
+        assert shown | {"revision": 0} == expected | {"revision": 0}
+        assert call("show", "gone", *place).sentence == "the collection has no document with the key 'gone'"
 
 
 def test_vectors_beside_the_records_are_those_of_shards(

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from moverank import Collection, Document, Settings
-from moverank.indexer.commands.update import RunSources, update
-from moverank.indexer.search_options import EXACT_UP_TO, silent
+from moverank.indexer.commands.update import RunCallbacks, RunSettings, RunSources, update
+from moverank.indexer.search_options import EXACT_UP_TO
 from moverank.indexer.settings import AUTO_INDEX, FLAT_INDEX
 from moverank.indexer.snapshot.faiss_index import IndexInUse, check_factory, choose_factory
 from tests.indexer.world import CollectionFactory, document, random_documents
@@ -45,9 +45,9 @@ def test_an_index_is_described_with_the_memory_it_saves() -> None:
 
 def _notes(path: Path, documents: list[Document], choices: dict[str, Any]) -> tuple[str, ...]:
     """Run `moverank index` on documents, and return its notes."""
-    rest: dict[str, Any] = {"defaults": {"gamma": 0.75}, "trust_pickle": False, "strict": False, "progress": silent}
+    settings = RunSettings(choices, {"gamma": 0.75})
     sources = RunSources(["-"])
-    return update(path, lambda **_: iter(documents), sources, choices, rejected=lambda _: None, **rest).notes
+    return update(path, lambda **_: iter(documents), sources, settings, RunCallbacks(lambda _: None)).notes
 
 
 @pytest.mark.usefixtures("always_compact")

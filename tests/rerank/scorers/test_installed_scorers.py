@@ -52,7 +52,7 @@ def test_an_installed_scorer_ranks(
     package: Path, collection: Collection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Alone, in sums, by stems, among candidates, and in experiments."""
-    from moverank.indexer.plugins.laboratory.experiments import evaluate_knn, evaluate_retrieval
+    from moverank.indexer.plugins.laboratory.evaluating import KnnExperiment, RetrievalExperiment
 
     with pytest.raises(UsageError, match="there is no ranking 'jaccard'"):
         collection.search("ant bee", rank="jaccard")
@@ -68,9 +68,11 @@ def test_an_installed_scorer_ranks(
     reranked = collection.rerank("ant bee", ["d2", "d3", "d1"], rank="jaccard")
     assert [hit.key for hit in reranked.hits] == ["d1", "d3", "d2"]
     (tmp_path / "qrels").write_text("d0 0 d1 1\n")
-    table = evaluate_retrieval(collection.path, str(tmp_path / "qrels"), methods=["jaccard"], measures=["mrr"])
+    table = RetrievalExperiment(qrels=str(tmp_path / "qrels"), methods=["jaccard"], measures=["mrr"]).run(
+        collection.path
+    )
     assert table.rows[0]["mrr"] == 1.0
-    assert 0 <= float(evaluate_knn(collection.path, methods=["jaccard"], k=1, times=1).rows[0]["error"] or 0) <= 1
+    assert 0 <= float(KnnExperiment(methods=["jaccard"], k=1, times=1).run(collection.path).rows[0]["error"] or 0) <= 1
     for wrong, message in (("power=x", "power must be a number from 0.1 to 10"), ("powr=2", "did you mean power")):
         with pytest.raises(UsageError, match=message):
             collection.search("ant", rank=f"jaccard:{wrong}")

@@ -1,12 +1,12 @@
 import pytest
 
 from moverank import Collection, UsageError
-from moverank.indexer.plugins.laboratory.experiments import evaluate_bounds
+from moverank.indexer.plugins.laboratory.evaluating import BoundsExperiment
 from tests.indexer.world import MakeCollection, document
 
 
 def test_bounds_become_tighter_down_to_the_exact_distance(indexed: Collection) -> None:
-    table, depths = evaluate_bounds(indexed.path, queries=5)
+    table, depths = (BoundsExperiment(sample=5, depths=depths).run(indexed.path) for depths in (False, True))
     rows = {row["bound"]: row for row in table.rows}
     loose = [float(rows[name]["tightness"] or 0) for name in ("wcd", "rwmd", "dual", "sinkhorn", "wmd")]
     assert loose[1:] == sorted(loose[1:])
@@ -22,7 +22,8 @@ def test_labelled_documents_have_an_error(make_collection: MakeCollection) -> No
     collection = make_collection()
     words = ["ant bee", "bee cat", "cat dog", "dog elk"]
     collection.index([document(f"d{i}", words[i % 4], f"jay {words[i % 3]}", label="ab"[i % 2]) for i in range(14)])
-    table, depths = evaluate_bounds(collection.path, queries=14, gamma=0.75)
+    chosen = (BoundsExperiment(sample=14, gamma=0.75, depths=depths) for depths in (False, True))
+    table, depths = (each.run(collection.path) for each in chosen)
     assert all(0 <= float(row["error"] or 0) <= 1 for row in [*table.rows, *depths.rows])
     assert table.facts["gamma"] == 0.75
 
@@ -31,4 +32,4 @@ def test_too_few_documents_are_refused(make_collection: MakeCollection) -> None:
     collection = make_collection()
     collection.index([document("d", "cat dog")])
     with pytest.raises(UsageError, match="more than 10 documents"):
-        evaluate_bounds(collection.path)
+        BoundsExperiment().run(collection.path)

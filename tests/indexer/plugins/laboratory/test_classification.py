@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 
 from moverank import Collection, Document, UsageError
 from moverank.indexer.plugins.laboratory import classification
-from moverank.indexer.plugins.laboratory.experiments import evaluate_knn
+from moverank.indexer.plugins.laboratory.evaluating import KnnExperiment
 from moverank.indexer.plugins.laboratory.method import Method
 from moverank.rerank.errors import EvaluationError
 from moverank.rerank.evaluation.knn import draw_split
@@ -56,7 +56,7 @@ def _error(documents: list[Document], train: list[int], test: list[int], k: int)
 
 
 def test_the_error_equals_that_of_brute_force(indexed: Collection, labelled: list[Document]) -> None:
-    table = evaluate_knn(indexed.path, methods=["wmd"], k=5)
+    table = KnnExperiment(methods=["wmd"], k=5).run(indexed.path)
     assert table.rows[0]["error"] == pytest.approx(_error(labelled, list(range(28)), list(range(28, 41)), 5))
     assert table.rows[0]["k"] == "5"
     facts = {name: table.facts[name] for name in ("documents", "labels", "splits", "train", "test")}
@@ -65,7 +65,7 @@ def test_the_error_equals_that_of_brute_force(indexed: Collection, labelled: lis
 
 @pytest.mark.slow
 def test_k_is_chosen_on_the_training_part(indexed: Collection, labelled: list[Document]) -> None:
-    table = evaluate_knn(indexed.path, methods=["wmd"], split="random", times=2, seed=3)
+    table = KnnExperiment(methods=["wmd"], split="random", times=2, seed=3).run(indexed.path)
     expected, ks = [], []
     for turn in range(2):
         split = draw_split(41, 0.7, 3 + turn)
@@ -91,7 +91,7 @@ def test_every_kind_of_method_can_classify(indexed: Collection) -> None:
         "bow:proximity=gaussian",
         "bow+wcd",
     ]
-    table = evaluate_knn(indexed.path, methods=methods)
+    table = KnnExperiment(methods=methods).run(indexed.path)
     errors = {row["method"]: row["error"] for row in table.rows}
     assert list(errors) == methods
     assert all(isinstance(error, float) and 0 <= error <= 1 for error in errors.values())
@@ -101,7 +101,7 @@ def test_every_kind_of_method_can_classify(indexed: Collection) -> None:
 def test_p_is_that_of_mcnemars_exact_test(indexed: Collection, labelled: list[Document], tmp_path: Path) -> None:
     """Of one split: of the documents that one method alone gets right, each is as likely to be either's."""
     path = tmp_path / "predictions.csv"
-    table = evaluate_knn(indexed.path, methods=["wmd", "random"], k=3, reference="random", predictions=path)
+    table = KnnExperiment(methods=["wmd", "random"], k=3, reference="random", predictions=path).run(indexed.path)
     rows = list(csv.DictReader(path.read_text().splitlines()))
     assert len(rows) == table.facts["test"] == 13
     assert {row["split"] for row in rows} == {"1"}
@@ -118,7 +118,7 @@ def test_p_is_that_of_mcnemars_exact_test(indexed: Collection, labelled: list[Do
 @pytest.mark.slow
 def test_documents_are_the_pairs_of_several_splits(indexed: Collection, tmp_path: Path) -> None:
     path, methods = tmp_path / "predictions.csv", ["wmd", "bow", "bm25:stem=english", "wcd"]
-    table = evaluate_knn(indexed.path, methods=methods, split="random", times=4, k=3, predictions=path)
+    table = KnnExperiment(methods=methods, split="random", times=4, k=3, predictions=path).run(indexed.path)
     assert table.facts["reference"] == "bm25:stem=english"
     rows = list(csv.DictReader(path.read_text().splitlines()))
     keys = sorted({row["key"] for row in rows})
@@ -129,17 +129,17 @@ def test_documents_are_the_pairs_of_several_splits(indexed: Collection, tmp_path
     expected = holm([randomisation(shares[i], shares[2]) for i in (0, 1, 3)])
     assert [row["p"] for row in table.rows if row["p"] is not None] == pytest.approx(expected, abs=0.02)
     with pytest.raises(UsageError, match="the reference 'bm25' is none of the methods: wmd"):
-        evaluate_knn(indexed.path, methods=["wmd"], reference="bm25")
+        KnnExperiment(methods=["wmd"], reference="bm25").run(indexed.path)
     with pytest.raises(UsageError, match="there is no directory"):
-        evaluate_knn(indexed.path, predictions=tmp_path / "gone" / "predictions.csv")
+        KnnExperiment(predictions=tmp_path / "gone" / "predictions.csv").run(indexed.path)
 
 
 @pytest.mark.slow
 def test_methods_side_by_side_have_the_same_results(indexed: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     methods = ["lda:topics=3,passes=2", "bow", "bm25", "lsi:dim=4", "wcd", "wmd", "random"]
-    together = evaluate_knn(indexed.path, methods=methods, split="random", times=3)
+    together = KnnExperiment(methods=methods, split="random", times=3).run(indexed.path)
     monkeypatch.setattr(Method, "uses_all_cores", True)
-    assert evaluate_knn(indexed.path, methods=methods, split="random", times=3) == together
+    assert KnnExperiment(methods=methods, split="random", times=3).run(indexed.path) == together
     assert logging.getLogger("gensim").level == logging.NOTSET
 
 
@@ -155,15 +155,15 @@ def test_an_error_cancels_the_other_splits(indexed: Collection, monkeypatch: pyt
 
     monkeypatch.setattr(classification, "_classified", fails)
     with pytest.raises(EvaluationError, match="nothing to learn from"):
-        evaluate_knn(indexed.path, methods=["bow", "bm25"], split="random", times=50)
+        KnnExperiment(methods=["bow", "bm25"], split="random", times=50).run(indexed.path)
     assert len(calls) < 20
 
 
 def test_duplicates_can_be_left_out(indexed: Collection, labelled: list[Document]) -> None:
     text = labelled[0].parts[0].text
     indexed.index([document("copy", text, label="a", metadata={"split": "test"})])
-    table = evaluate_knn(indexed.path, methods=["bow"], k=1)
-    clean = evaluate_knn(indexed.path, methods=["bow"], k=1, clean=True)
+    table = KnnExperiment(methods=["bow"], k=1).run(indexed.path)
+    clean = KnnExperiment(methods=["bow"], k=1, clean=True).run(indexed.path)
     assert int(table.facts["duplicates"]) >= 1
     assert clean.facts["duplicates"] == 0
     assert clean.facts["documents"] == table.facts["documents"] - table.facts["duplicates"]
@@ -173,10 +173,10 @@ def test_documents_without_labels_or_splits_are_refused(make_collection: MakeCol
     bare = make_collection()
     bare.index([document("d1", "cat")])
     with pytest.raises(UsageError, match="no document has a label: index records with a field `label`"):
-        evaluate_knn(bare.path, methods=["bow"], split="random", times=1)
+        KnnExperiment(methods=["bow"], split="random", times=1).run(bare.path)
     bare.index([*(document(key, "dog", label="a") for key in ("d2", "d3", "d4"))])
     with pytest.raises(UsageError, match="all documents have the label 'a'"):
-        evaluate_knn(bare.path, methods=["bow"], split="random", times=1)
+        KnnExperiment(methods=["bow"], split="random", times=1).run(bare.path)
     bare.index([document("d5", "dog", label="b")])
     with pytest.raises(UsageError, match="no document has a field `split`"):
-        evaluate_knn(bare.path, methods=["bow"], split="predefined")
+        KnnExperiment(methods=["bow"], split="predefined").run(bare.path)

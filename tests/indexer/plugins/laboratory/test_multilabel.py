@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import f1_score
 
 from moverank import Document, UsageError
-from moverank.indexer.plugins.laboratory.experiments import evaluate_multilabel
+from moverank.indexer.plugins.laboratory.evaluating import MultilabelExperiment
 from tests.indexer.world import WORDS, MakeCollection, Twin, document
 
 LABELS = ("new", "old", "odd")
@@ -32,7 +32,7 @@ def test_labels_are_predicted_by_the_nearest_others(
 ) -> None:
     collection, (path, labels) = make_collection(), labelled
     collection.index(films)
-    table = evaluate_multilabel(collection.path, path, methods=["bow", "wmd", "pwmd"], ks=[3])
+    table = MultilabelExperiment(labels=path, methods=["bow", "wmd", "pwmd"], ks=[3]).run(collection.path)
     twin = Twin()
     twin.add([film for film in films if film.key in labels])
     answers = []
@@ -55,9 +55,11 @@ def test_proximity_and_blends_predict_labels(
 ) -> None:
     collection = make_collection()
     collection.index(films)
-    table = evaluate_multilabel(collection.path, labelled[0], methods=["bow", "bow+wcd"], proximity="empirical")
+    table = MultilabelExperiment(labels=labelled[0], methods=["bow", "bow+wcd"], proximity="empirical").run(
+        collection.path
+    )
     assert [row["method"] for row in table.rows] == ["bow", "bow:proximity=empirical", "bow+wcd"]
     with pytest.raises(UsageError, match="there must be more than k"):
-        evaluate_multilabel(collection.path, labelled[0], methods=["bow"], ks=[16])
+        MultilabelExperiment(labels=labelled[0], methods=["bow"], ks=[16]).run(collection.path)
     with pytest.raises(UsageError, match="k must be"):
-        evaluate_multilabel(collection.path, labelled[0], methods=["bow"], ks=[0])
+        MultilabelExperiment(labels=labelled[0], methods=["bow"], ks=[0]).run(collection.path)

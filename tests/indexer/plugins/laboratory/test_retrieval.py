@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from moverank import Collection, Document, UsageError
-from moverank.indexer.plugins.laboratory.experiments import evaluate_gamma, evaluate_retrieval
+from moverank.indexer.plugins.laboratory.evaluating import GammaExperiment, RetrievalExperiment
 from moverank.indexer.plugins.laboratory.method import Table
-from moverank.indexer.plugins.laboratory.retrieval import RunFiles
 from moverank.indexer.search import by_distance
 from tests.indexer.world import MakeCollection, Twin, document
 
@@ -25,7 +24,7 @@ def evaluate(indexed: Collection, tmp_path: Path) -> Evaluate:
             if content is not None:
                 paths[name] = str(tmp_path / name)
                 (tmp_path / name).write_text(content)
-        return evaluate_retrieval(indexed.path, paths.pop("qrels"), **paths, **options)  # type: ignore[arg-type]
+        return RetrievalExperiment(qrels=paths.pop("qrels"), **paths, **options).run(indexed.path)  # type: ignore[arg-type]
 
     return run
 
@@ -78,8 +77,8 @@ def test_figures_are_the_same_if_the_whole_rankings_are_written(
     """For these every distance is solved, for the figures alone few are."""
     monkeypatch.setattr(by_distance, "PLACES", 2)
     methods = ["wmd", "pwmd:gamma=0.5,weights=tfidf", "wmd:mu=5+0.5*cover+bm25"]
-    figures = evaluate(QRELS, methods=methods, cutoff=None).rows
-    written = evaluate(QRELS, methods=methods, cutoff=None, files=RunFiles(run=tmp_path / "run.trec")).rows
+    figures = evaluate(QRELS, methods=methods, cutoff="all").rows
+    written = evaluate(QRELS, methods=methods, cutoff="all", run_file=tmp_path / "run.trec").rows
     names = [name for name in written[0] if name != "hubness"]  # which depends on the first 10
     assert [{name: row[name] for name in names} for row in figures] == [
         {name: row[name] for name in names} for row in written
@@ -132,10 +131,10 @@ def test_judgments_without_the_prefix_of_the_keys(
         if candidates:
             (tmp_path / "candidates").write_text(candidates)
         options = {"queries": paths[0], "candidates": paths[1], "without_self": without_self}
-        found = evaluate_retrieval(prefixed.path, str(tmp_path / "qrels"), prefix="pets", **options)  # type: ignore[arg-type]
+        found = RetrievalExperiment(qrels=str(tmp_path / "qrels"), prefix="pets", **options).run(prefixed.path)  # type: ignore[arg-type]
         assert found.rows == plain.rows
     with pytest.raises(UsageError, match="the judgments have 'd1', the collection has 'pets/d1': --prefix pets puts"):
-        evaluate_retrieval(prefixed.path, str(tmp_path / "qrels"))
+        RetrievalExperiment(qrels=str(tmp_path / "qrels")).run(prefixed.path)
     with pytest.raises(UsageError, match=r"the judgments have 'pets/d5', .* has 'd5': remove pets/ from the ids"):
         evaluate("pets/d0 0 pets/d5 1\n")
 
@@ -192,7 +191,7 @@ def test_the_usual_methods_are_the_default(evaluate: Evaluate) -> None:
 
 def test_gamma_is_chosen_on_other_queries(evaluate: Evaluate, indexed: Collection, tmp_path: Path) -> None:
     (tmp_path / "judged").write_text(QRELS)
-    table = evaluate_gamma(indexed.path, str(tmp_path / "judged"), grid=[0, 1], measures=["mrr"])
+    table = GammaExperiment(qrels=str(tmp_path / "judged"), grid="0,1", measures=["mrr"]).run(indexed.path)
     names = [f"pwmd:gamma={gamma},weights={weights}" for weights in ("tf", "tfidf") for gamma in (0, 1)]
     assert [row["method"] for row in table.rows] == [*names, "chosen"]
     plain = evaluate(QRELS, methods=["wmd"], measures=["mrr"])

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from moverank import Collection, UsageError
-from moverank.indexer.plugins.laboratory.experiments import evaluate_retrieval
-from moverank.indexer.plugins.laboratory.retrieval import RunFiles, run_path
+from moverank.indexer.plugins.laboratory.evaluating import RetrievalExperiment
+from moverank.indexer.plugins.laboratory.retrieval import run_path
 
 METHODS = ("wmd", "bm25", "wmd:mu=5+0.5*cover+bm25", "bow")
 NAMES = {
@@ -29,14 +29,18 @@ def qrels(tmp_path: Path) -> str:
     return str(tmp_path / "qrels")
 
 
-@pytest.mark.parametrize("cutoff", [None, 5])
+@pytest.mark.parametrize("cutoff", ["all", 5])
 def test_ir_measures_computes_the_same_from_the_run(
-    indexed: Collection, qrels: str, tmp_path: Path, cutoff: int | None
+    indexed: Collection, qrels: str, tmp_path: Path, cutoff: int | str
 ) -> None:
-    files = RunFiles(tmp_path / "run.trec", tmp_path / "queries.csv")
-    table = evaluate_retrieval(
-        indexed.path, qrels, methods=METHODS, measures=["map", "ndcg@10"], cutoff=cutoff, files=files
-    )
+    table = RetrievalExperiment(
+        qrels=qrels,
+        methods=METHODS,
+        measures=["map", "ndcg@10"],
+        cutoff=cutoff,
+        run_file=tmp_path / "run.trec",
+        per_query=tmp_path / "queries.csv",
+    ).run(indexed.path)
     rows = list(csv.DictReader((tmp_path / "queries.csv").read_text().splitlines()))
     judged = list(ir_measures.read_trec_qrels(_QRELS))  # type: ignore[no-untyped-call]
     for row, method in zip(table.rows, METHODS, strict=True):
@@ -54,9 +58,11 @@ def test_ir_measures_computes_the_same_from_the_run(
 @pytest.mark.parametrize("method", METHODS)
 def test_a_cut_ranking_is_the_complete_one_cut(indexed: Collection, qrels: str, tmp_path: Path, method: str) -> None:
     runs = []
-    for cutoff in (None, 4):
+    for cutoff in ("all", 4):
         path = tmp_path / f"run-{cutoff}"
-        evaluate_retrieval(indexed.path, qrels, methods=[method], measures=["map"], cutoff=cutoff, files=RunFiles(path))
+        RetrievalExperiment(qrels=qrels, methods=[method], measures=["map"], cutoff=cutoff, run_file=path).run(
+            indexed.path
+        )
         lines = [line.split() for line in path.read_text().splitlines()]
         runs.append({(query, rank): key for query, _, key, rank, _, _ in lines if int(rank) <= 4})
     assert runs[0] == runs[1]
@@ -65,7 +71,7 @@ def test_a_cut_ranking_is_the_complete_one_cut(indexed: Collection, qrels: str, 
 def test_scores_are_those_of_the_method(indexed: Collection, qrels: str, tmp_path: Path) -> None:
     """A scorer's own, negated distances, and negated totals, best first: those of a search."""
     for method in METHODS:
-        evaluate_retrieval(indexed.path, qrels, methods=[method], cutoff=5, files=RunFiles(tmp_path / "run"))
+        RetrievalExperiment(qrels=qrels, methods=[method], cutoff=5, run_file=tmp_path / "run").run(indexed.path)
         lines = [line.split() for line in (tmp_path / "run").read_text().splitlines()]
         scores = [np.float32(line[4]) for line in lines if line[0] == "d3"]
         assert all(one > other for one, other in itertools.pairwise(scores))
@@ -87,4 +93,4 @@ def test_names_of_files_are_safe_for_shells(tmp_path: Path) -> None:
 
 def test_a_missing_directory_is_noticed_first(indexed: Collection, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no directory"):
-        evaluate_retrieval(indexed.path, "nowhere", files=RunFiles(tmp_path / "gone" / "run"))
+        RetrievalExperiment(qrels="nowhere", run_file=tmp_path / "gone" / "run").run(indexed.path)

@@ -1,5 +1,6 @@
 """`tune` finds rankings by components that are those of a search, and stores only better ones."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +9,9 @@ import pytest
 from moverank import Collection, Document, UsageError
 from moverank.indexer.files.arrays import is_intact
 from moverank.indexer.plugins.laboratory.corpus import corpus_of
-from moverank.indexer.plugins.laboratory.experiments import evaluate_retrieval
-from moverank.indexer.plugins.laboratory.tuned_ranking import tune_ranking
+from moverank.indexer.plugins.laboratory.evaluating import RetrievalExperiment
 from moverank.indexer.plugins.laboratory.tuner import Figures, TriedRanking, Tuner, Weighting, components_of
+from moverank.indexer.plugins.laboratory.tuning import TuningExperiment
 from moverank.indexer.reranking.pool import PoolQueries, SearchPool
 from moverank.indexer.search_options import silent
 from tests.indexer.world import MakeCollection
@@ -52,13 +53,20 @@ def test_damaged_components_are_computed_again(indexed: Collection, tmp_path: Pa
     assert is_intact(cache)
 
 
+def qrels_of(collection: Collection, grades: Mapping[str, Mapping[str, int]]) -> str:
+    """Write grades to a file beside a collection, and return its path."""
+    path = collection.path.parent / "judged.tsv"
+    path.write_text("".join(f"{query} 0 {key} {one}\n" for query, own in grades.items() for key, one in own.items()))
+    return str(path)
+
+
 @pytest.mark.slow
 def test_the_best_setting_is_found_and_stored_if_it_is_better(indexed: Collection) -> None:
     """The judgments are those of cover: only a sum with much of it finds them."""
     indexed.change_settings(rank="bm25")
     keys = [f"d{i}" for i in range(12)]
     grades = {key: {hit.key: 1 for hit in indexed.similar(key, k=2, rank="chamfer").hits} for key in keys}
-    table = tune_ranking(indexed.path, grades, folds=3, save=True)
+    table = TuningExperiment(qrels=qrels_of(indexed, grades), folds=3, save=True).run(indexed.path)
     plain, stemmed, before, held_out, after = (float(row["map"] or 0.0) for row in table.rows)
     assert [row["ranking"] for row in table.rows][:3] == ["bm25", "bm25:stem=english", "bm25"]
     assert plain == before
@@ -88,7 +96,7 @@ def test_weights_by_the_lengths_of_vectors_are_tried_where_there_are_any(
         collection = make_collection(normalize=normalize)
         collection.index(documents)
         tried.clear()
-        tune_ranking(collection.path, judged, folds=3)
+        TuningExperiment(qrels=qrels_of(collection, judged), folds=3).run(collection.path)
         assert tried == expected
 
 
@@ -96,7 +104,7 @@ def test_weights_by_the_lengths_of_vectors_are_tried_where_there_are_any(
 def test_a_ranking_that_is_no_better_is_not_stored(indexed: Collection) -> None:
     keys = [f"d{i}" for i in range(10)]
     grades = {key: {hit.key: 1 for hit in indexed.similar(key, k=1).hits} for key in keys}
-    table = tune_ranking(indexed.path, grades, folds=2, save=True)
+    table = TuningExperiment(qrels=qrels_of(indexed, grades), folds=2, save=True).run(indexed.path)
     assert table.rows[2]["map"] == 1.0
     assert table.facts["saved"] is False
     assert sum("nothing is stored" in note for note in table.notes) == 1
@@ -106,7 +114,7 @@ def test_a_ranking_that_is_no_better_is_not_stored(indexed: Collection) -> None:
 
 def test_too_few_judgments_are_refused(indexed: Collection) -> None:
     with pytest.raises(UsageError, match="1 judged queries are too few for 5 folds"):
-        tune_ranking(indexed.path, {"d1": {"d2": 1}, "gone": {"d3": 1}})
+        TuningExperiment(qrels=qrels_of(indexed, {"d1": {"d2": 1}, "gone": {"d3": 1}})).run(indexed.path)
 
 
 @pytest.mark.slow
@@ -114,9 +122,9 @@ def test_the_baseline_has_the_stems_that_are_tried(indexed: Collection) -> None:
     grades = {f"d{i}": {f"d{(i + 5) % 12}": 1} for i in range(12)}
     indexed.change_settings(rank="wmd")
     for language, stem in (("de", "german"), ("porter", "porter"), (None, "english")):
-        table = tune_ranking(indexed.path, grades, folds=2, language=language)
+        table = TuningExperiment(qrels=qrels_of(indexed, grades), folds=2, language=language).run(indexed.path)
         assert [row["ranking"] for row in table.rows][:3] == ["bm25", f"bm25:stem={stem}", "wmd"]
-    table = tune_ranking(indexed.path, grades, folds=2, language="none")
+    table = TuningExperiment(qrels=qrels_of(indexed, grades), folds=2, language="none").run(indexed.path)
     assert [row["ranking"] for row in table.rows][:2] == ["bm25", "wmd"]
 
 
@@ -130,13 +138,17 @@ def test_the_scores_of_candidates_are_a_term(indexed: Collection, tmp_path: Path
         grades[key] = {others[0]: 1, others[1]: 1}
         lines += [f"{key} Q0 {other} {rank} {20 - rank} engine" for rank, other in enumerate(others, start=1)]
     (tmp_path / "run").write_text("\n".join(lines))
-    table = tune_ranking(indexed.path, grades, candidates=str(tmp_path / "run"), folds=3)
+    table = TuningExperiment(qrels=qrels_of(indexed, grades), candidates=str(tmp_path / "run"), folds=3).run(
+        indexed.path
+    )
     assert "*vector" in str(table.facts["rank"])
     rows = {row["figures"]: float(row["map"] or 0.0) for row in table.rows}
     assert rows["before"] < rows["cross-validated"]
     path, rank = str(tmp_path / "qrels"), str(table.facts["rank"])
     (tmp_path / "qrels").write_text("".join(f"{q} 0 {d} 1\n" for q, own in grades.items() for d in own))
-    evaluated = evaluate_retrieval(indexed.path, path, candidates=str(tmp_path / "run"), methods=[rank, "bm25"])
+    evaluated = RetrievalExperiment(qrels=path, candidates=str(tmp_path / "run"), methods=[rank, "bm25"]).run(
+        indexed.path
+    )
     assert evaluated.rows[1]["map"] == pytest.approx(rows["on the same queries"])
     assert evaluated.rows[2]["map"] == pytest.approx(rows["baseline"])  # stems of these words are the words
     assert any("stands for the scores of the candidates" in note for note in table.notes)
@@ -153,7 +165,7 @@ def test_progress_is_that_of_the_whole(indexed: Collection) -> None:
 
     keys = [f"d{i}" for i in range(12)]
     grades = {key: {hit.key: 1 for hit in indexed.similar(key, k=2).hits} for key in keys}
-    tune_ranking(indexed.path, grades, folds=3, progress=progress)
+    TuningExperiment(qrels=qrels_of(indexed, grades), folds=3).run(indexed.path, progress)
     assert {task for task, _, _ in seen} == {"Tuning"}
     done = [done for _, done, _ in seen]
     assert done == sorted(done)

@@ -8,13 +8,13 @@ import pytest
 from moverank import Collection
 from moverank.indexer.plugins.laboratory import bound_tightness
 from moverank.indexer.plugins.laboratory.bound_tightness import pairs_of
-from moverank.indexer.plugins.laboratory.experiments import evaluate_knn, evaluate_retrieval
+from moverank.indexer.plugins.laboratory.evaluating import KnnExperiment, RetrievalExperiment
 from moverank.rerank.evaluation.knn import Split
 
 
 def test_a_short_run_is_not_announced(indexed: Collection, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "qrels").write_text("d1 0 d2 1\n")
-    evaluate_retrieval(indexed.path, str(tmp_path / "qrels"), methods=["wmd"])
+    RetrievalExperiment(qrels=str(tmp_path / "qrels"), methods=["wmd"]).run(indexed.path)
     assert caplog.messages == []
 
 
@@ -24,9 +24,9 @@ def test_a_long_run_is_announced(
     monkeypatch.setattr(bound_tightness, "LONG_EXPERIMENT", 10)
     (tmp_path / "qrels").write_text("d1 0 d2 1\nd2 0 d3 1\n")
     n = indexed.info()["documents"]
-    evaluate_retrieval(indexed.path, str(tmp_path / "qrels"), methods=["bow", "wmd", "pwmd:gamma=1"])
-    evaluate_retrieval(indexed.path, str(tmp_path / "qrels"), methods=["bow", "wcd"])
-    evaluate_knn(indexed.path, methods=["wmd"], k=1, split="random", times=2)
+    RetrievalExperiment(qrels=str(tmp_path / "qrels"), methods=["bow", "wmd", "pwmd:gamma=1"]).run(indexed.path)
+    RetrievalExperiment(qrels=str(tmp_path / "qrels"), methods=["bow", "wcd"]).run(indexed.path)
+    KnnExperiment(methods=["wmd"], k=1, split="random", times=2).run(indexed.path)
     retrieval, knn = caplog.messages
     assert retrieval == (
         f"{2 * n} distances by each of 2 methods (2 queries, {n} documents): bounds exclude most of them"

@@ -18,8 +18,7 @@ from moverank.indexer.documents import NamedSource, Origin, Rejection
 from moverank.indexer.errors import CollectionError, PruneRefused, RecordError, SettingsError, UnknownKey, UsageError
 from moverank.indexer.maintenance.backup import copy_collection
 from moverank.indexer.maintenance.check import check_collection
-from moverank.indexer.plugins.laboratory.experiments import evaluate_retrieval
-from moverank.indexer.plugins.laboratory.retrieval import RunFiles
+from moverank.indexer.plugins.laboratory.evaluating import RetrievalExperiment
 from moverank.indexer.plugins.shards.cluster import Cluster
 from moverank.indexer.plugins.shards.cluster_file import ClusterFile, ShardPlace, shard_of
 from moverank.indexer.search import percentiles
@@ -933,7 +932,8 @@ def test_experiments_are_those_of_one_collection(both: tuple[Cluster, Collection
     qrels.write_text("".join(f"d{i} 0 d{(i * 7 + 3) % 50} 1\n" for i in range(12)))
     names = ("bm25", "wmd", "pwmd:weights=tfidf+0.4*bm25+0.2*prior:field=votes")
     tables = [
-        evaluate_retrieval(each.path, str(qrels), methods=names, measures=("map", "p@5")) for each in (cluster, one)
+        RetrievalExperiment(qrels=str(qrels), methods=names, measures=("map", "p@5")).run(each.path)
+        for each in (cluster, one)
     ]
     for mine, theirs in zip(tables[0].rows, tables[1].rows, strict=True):
         assert {name: mine[name] for name in ("map", "p@5")} == pytest.approx(
@@ -948,11 +948,16 @@ def test_experiments_have_the_units_of_a_search(make_cluster: MakeCluster, tmp_p
     cluster = make_cluster(_documents(330), 3)
     (tmp_path / "qrels").write_text("q 0 d1 1\n")
     (tmp_path / "queries").write_text('{"id": "q", "text": "ant bee cat zorp"}\n')
-    files, rank = RunFiles(tmp_path / "run"), "wmd:mu=5+bm25+cosine"
+    rank = "wmd:mu=5+bm25+cosine"
     queries = str(tmp_path / "queries")
-    evaluate_retrieval(
-        cluster.path, str(tmp_path / "qrels"), queries=queries, methods=[rank], measures=["map"], cutoff=20, files=files
-    )
+    RetrievalExperiment(
+        qrels=str(tmp_path / "qrels"),
+        queries=queries,
+        methods=[rank],
+        measures=["map"],
+        cutoff=20,
+        run_file=tmp_path / "run",
+    ).run(cluster.path)
     lines = [line.split() for line in (tmp_path / "run").read_text().splitlines()]
     hits = cluster.search("ant bee cat zorp", k=20, rank=rank).hits
     assert [-float(line[4]) for line in lines] == pytest.approx([hit.total for hit in hits], rel=1e-5)
