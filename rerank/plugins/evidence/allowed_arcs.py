@@ -72,25 +72,38 @@ class UnitText:
 
     @classmethod
     def tokens(cls, passages: Passages, tokenizer: Tokenizer) -> Self:
-        """Split the texts of a document into all words, numbers and signs; only words with a meaning may be near others."""
+        """Split the texts of a document into all words, numbers and signs; stop words and signs are near no others.
+
+        Signs belong to the word that they touch, as `dog,` and `(cat` in `a dog, (cat`.
+        """
         units, spans, every = list[Unit](), list[Span](), replace(tokenizer, stop_words=frozenset())
         for part, text in passages:
             check_time()
-            found = {one.start(): Unit(one.start(), one.end(), "number", one[0]) for one in _NUMBER.finditer(text)}
-            taken = [False] * (len(text) + 1)
-            for unit in found.values():
-                taken[unit.start : unit.end] = [True] * (unit.end - unit.start)
-            for start, end, word in every.spans(text):
-                if not taken[start]:
-                    found[start] = Unit(start, end, "name" if word in tokenizer.stop_words else "word", word)
-                    taken[start:end] = [True] * (end - start)
-            signs = (i for i, sign in enumerate(text) if not (taken[i] or sign.isspace()))
-            found |= {i: Unit(i, i + 1, "name", text[i]) for i in signs}
-            units += [found[start] for start in sorted(found)]
-            spans += [Span(part, found[start].start, found[start].end) for start in sorted(found)]
+            found = [Unit(one.start(), one.end(), "number", one[0]) for one in _NUMBER.finditer(text)]
+            inside = {i for unit in found for i in range(unit.start, unit.end)}
+            words = (one for one in every.spans(text) if one[0] not in inside)
+            found += [Unit(i, j, "name" if word in tokenizer.stop_words else "word", word) for i, j, word in words]
+            own = list(_with_signs(text, sorted(found, key=lambda unit: unit.start)))
+            units += own
+            spans += [Span(part, unit.start, unit.end) for unit in own]
         return cls(tuple(units), tuple(spans), (), ())
 
 
+def _with_signs(text: str, words: Sequence[Unit]) -> Iterator[Unit]:
+    """Yield the words with the signs that touch them, and the signs that touch none."""
+    place = 0
+    ends = [one.start for one in words][1:] + [len(text)] * bool(words)
+    for unit, following in zip(words, ends, strict=True):
+        lone = list(_SIGNS.finditer(text, place, unit.start))
+        start = lone.pop().start() if lone and lone[-1].end() == unit.start else unit.start
+        yield from (Unit(one.start(), one.end(), "name", one[0]) for one in lone)
+        touching = _SIGNS.match(text, unit.end, following)
+        place = touching.end() if touching else unit.end
+        yield replace(unit, start=start, end=place)
+    yield from (Unit(one.start(), one.end(), "name", one[0]) for one in _SIGNS.finditer(text, place))
+
+
+_SIGNS = re.compile(r"\S+")
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
 
 

@@ -137,6 +137,11 @@ class Evidence(Answer):
         return all(sentence.covered_units == sentence.most for sentence in self.sentences)
 
     @property
+    def reversed(self) -> bool:
+        """Return whether a source says the contrary of something: another limit, or another polarity."""
+        return any(one.reason in ("limit", "polarity") for one in self.uncovered)
+
+    @property
     def carried(self) -> tuple[Carried, ...]:
         """Return all carried runs, in the order of the claim."""
         return tuple(one for sentence in self.sentences for one in sentence.carried)
@@ -251,6 +256,7 @@ class _Claim:
         partner = np.array([sources.number.get(key, -1) for key in self._number], np.int64)
         is_other = partner[self._arcs[0]] != self._arcs[1]
         self._solved_cost = self._arcs[2] + is_other * _TIE * (self._arcs[2].max(initial=0.0) or 1.0)
+        self._values = {_bare(other) for other in sources.number} - {None}
         self._masses = np.array([len(places) for places in sources.places], np.int64)
 
     def sentence(self, span: Span, places: Sequence[int]) -> SentenceEvidence:
@@ -325,13 +331,19 @@ class _Claim:
         kind, value, _ = key
         if self._starts[self._number[key]] < self._starts[self._number[key] + 1]:
             return "used"
-        if kind == "limit":
+        if kind == "limit" or _bare(key) in self._values:
             return "limit"
         if kind not in ("word", "name"):
             return "value"
         if any((kind, value) == other[:2] for other in self._sources.number):
             return "polarity"
         return "far" if kind == "word" and self._embedding.known([value])[0] else "unknown"
+
+
+def _bare(key: UnitKey) -> tuple[str, str] | None:
+    """Return a number or a quantity without its comparator; None for anything else."""
+    kind, value, _ = key
+    return (kind, value.lstrip("<>= ")) if kind in ("number", "quantity") else None
 
 
 def runs(places: Iterable[int], go_on: Callable[[int, int], bool]) -> Iterable[list[int]]:

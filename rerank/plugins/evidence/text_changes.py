@@ -1,14 +1,14 @@
 """The changes between two versions of a text: units that are kept, moved, changed, new and dropped.
 
-Each word, number and sign is a unit. Units of both versions are matched as often as both have them: first those in the longest unique runs, so that a
-sentence is carried as a whole (Heckel 1978), then the others in order. Partial transport carries the remaining units to
-near words at the same place. Units outside the longest run in the order of the old version are moved, unless
-they are changed.
+Each word, number and sign is a unit. Units of both versions are matched as often as both have them: first those in the
+longest unique runs, so that a sentence is carried as a whole (Heckel 1978), then the others in order. Partial transport
+carries the remaining units to near words at the same place. Units outside the longest run in the order of the old
+version are moved, unless they are changed.
 """
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import accumulate, pairwise
@@ -112,8 +112,8 @@ def changes_of(
     if all(unit.kind == "name" for text in (before, after) for unit in text.units):
         raise NoKnownWords("neither version has a word to compare")
     numbers = dict[tuple[UnitKey, str], int]()
-    sequences = [_numbered(text, dict(passages), numbers) for text, passages in ((before, old), (after, new))]
-    pairs = _Pairs(*sequences, {number for ((kind, *_), _), number in numbers.items() if kind == "word"})
+    first, second = _numbered(before, dict(old), numbers), _numbered(after, dict(new), numbers)
+    pairs = _Pairs(first, second, {number for ((kind, *_), _), number in numbers.items() if kind == "word"})
     pairs.match()
     cost = dict.fromkeys((place for place, partner in enumerate(pairs.old_of) if partner >= 0), 0.0)
     certified = _carry_near(pairs, [key for key, _ in numbers], embedding, limit, cost)
@@ -133,7 +133,7 @@ class _Pairs:
     Only `words`, by number, move alone: stop words and signs move with their neighbours.
     """
 
-    def __init__(self, old: Sequence[int], new: Sequence[int], words: Set[int]) -> None:
+    def __init__(self, old: Sequence[int], new: Sequence[int], words: Collection[int]) -> None:
         self.old, self.new, self.words = old, new, words
         self.new_of, self.old_of = [-1] * len(old), [-1] * len(new)
 
@@ -147,7 +147,7 @@ class _Pairs:
             olds, news = _unique(self.old, self.new_of, length), _unique(self.new, self.old_of, length)
             for run, j in news.items():
                 i = olds.get(run, -1)
-                if i >= 0 and self._free(i, j, length) and (length > 1 or run[0] in self.words):
+                if i >= 0 and self._free(i, j, length) and any(number in self.words for number in run):
                     for step in range(length):
                         self.pair(i + step, j + step)
             self._extend()
