@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from moverank.indexer.store import Reader
 from moverank.rerank.runtime.deadline import check_time
-from moverank.rerank.words.limiting_words import LIMITING_WORDS, NEGATIONS
+from moverank.rerank.words.limiting_words import NEGATIONS
 from moverank.rerank.words.tokenizer import Tokenizer
 from moverank.rerank.words.typed_units import negates, units_of
 
@@ -28,18 +28,18 @@ _FEW = 1
 def stated(texts: Iterable[str], tokenizer: Tokenizer) -> Stated:
     """Return what the texts of a document state in the language of the tokenizer."""
     found, every = dict[str, str](), replace(tokenizer, stop_words=frozenset())
-    negations, limits = (table.get(tokenizer.language, frozenset()) for table in (NEGATIONS, LIMITING_WORDS))
+    negations = NEGATIONS.get(tokenizer.language, frozenset())
     stop_words, others, negates_words = dict[str, str](), 0, False
     for text in texts:
         for unit in units_of(text, tokenizer):
+            if unit.kind == "name" and unit.value.isalpha():
+                continue  # its capital depends on its place in the sentence
             if unit.kind != "word":
-                found.setdefault(unit.value, text[unit.start : unit.end])
+                found.setdefault(f"{'not ' * unit.negated}{unit.value}", text[unit.start : unit.end])
             elif unit.negated:
                 found[f"not {unit.value}"] = f"not {unit.value}"
         for _, end, word in every.spans(text):
             negates_words |= negates(text, end, word, negations)
-            if word in limits:
-                found[word] = word
             if word in tokenizer.stop_words:
                 stop_words[word] = word
             else:

@@ -1,17 +1,26 @@
-"""Words that negate or limit other words, by language; only words with hardly another use."""
+"""Words that negate or limit other words, by language: closed tables of those that reverse what a sentence says.
+
+A file of `limits/` has a line for each meaning: its name, and the ways to write it. Meanings that begin with `before`
+or `after` compare the number after or before them, `#2` is the ordinal of 2, and all others are limits of their own.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cache
 
 NEGATIONS: dict[str, frozenset[str]] = {
     code: frozenset(words.split())
     for code, words in {
-        "de": "nicht kein keine keinen keinem keiner keines nie niemals ohne weder",
-        "en": "not no never cannot without neither nor",
-        "es": "no nunca jamás sin ningún ninguna ninguno ni tampoco",
-        "fr": "ne n pas jamais sans aucun aucune ni",
-        "it": "non senza nessun nessuna nessuno né",
-        "nl": "niet geen nooit zonder noch",
-        "pt": "não nunca sem nenhum nenhuma nem",
-        "ru": "не нет без никогда ни",
-        "sv": "inte ej aldrig utan",
+        "de": "nicht kein keine keinen keinem keiner keines nie niemals niemand niemandem niemanden ohne weder "
+        "keinesfalls nichts",
+        "en": "not no never cannot without neither nor none nobody nothing non",
+        "es": "no nunca jamás sin ningún ninguna ninguno ni tampoco nadie nada",
+        "fr": "ne n pas jamais sans aucun aucune ni personne non",
+        "it": "non senza nessun nessuna nessuno né mai",
+        "nl": "niet geen nooit zonder noch niemand",
+        "pt": "não nunca sem nenhum nenhuma nem ninguém",
+        "ru": "не нет без никогда ни никто",
+        "sv": "inte ej aldrig utan ingen inga",
     }.items()
 }
 """The negations of each language that has a table; `n't` is one in every language."""
@@ -24,29 +33,105 @@ NO_NEGATIONS: dict[str, dict[str, frozenset[str]]] = {
 }
 """The words that take the meaning of a negation before them, as `only` in `not only`."""
 
-LIMITING_WORDS: dict[str, frozenset[str]] = {
-    code: frozenset(words.split())
-    for code, words in {
-        "de": "alle allen aller alles keinesfalls nur höchstens mindestens maximal minimal mehr weniger über unter vor "
-        "nach bis ab wenn falls außer darf dürfen muss müssen soll sollen sollte kann können nie immer selten oft "
-        "erste ersten zweite zweiten",
-        "en": "all every each any some few many none nobody nothing only least most more less fewer over under above "
-        "below before after until till since unless if except may might must shall should can could always never "
-        "rarely often up down first second minimum maximum",
-        "es": "todo todos toda todas cada algún alguno alguna solo sólo menos más mínimo máximo sobre bajo antes "
-        "después hasta desde si salvo puede pueden debe deben siempre primero primera segundo segunda",
-        "fr": "tout tous toute toutes chaque quelque quelques seulement moins plus minimum maximum sur sous avant "
-        "après jusque depuis si sauf peut peuvent doit doivent toujours premier première deuxième second seconde",
-        "it": "tutto tutti tutta tutte ogni alcuno alcuni solo meno più minimo massimo sopra sotto prima dopo fino se "
-        "salvo può possono deve devono sempre primo seconda secondo",
-        "nl": "alle elk elke sommige alleen slechts minstens hoogstens meer minder boven onder voor na tot als tenzij "
-        "behalve mag mogen moet moeten kan kunnen altijd eerste tweede",
-        "pt": "todo todos toda todas cada algum alguma só apenas menos mais mínimo máximo sobre sob antes depois até "
-        "desde se salvo pode podem deve devem sempre primeiro primeira segundo segunda",
-        "ru": "все всё каждый некоторые только менее более меньше больше над под до после перед если кроме может могут "
-        "должен должны всегда первый второй",
-        "sv": "alla varje några bara endast minst högst mer mindre över under före efter tills om utom får måste ska "
-        "kan alltid första andra",
-    }.items()
+WHOLE_CLAUSE: dict[str, frozenset[str]] = {
+    "de": frozenset({"nicht", "nie", "niemals", "keinesfalls"}),
+    "nl": frozenset({"niet", "nooit"}),
+    "sv": frozenset({"inte", "ej", "aldrig"}),
 }
-"""Quantifiers, comparators, modals, conditions and ordinals: texts that differ in one state different things."""
+"""The negations that stand after the verb, and also change the words before them: `er zahlt nicht`."""
+
+CONJUNCTIONS: dict[str, frozenset[str]] = {
+    "de": frozenset({"und", "aber", "oder", "sondern", "doch"}),
+    "nl": frozenset({"en", "maar", "of"}),
+    "sv": frozenset({"och", "men", "eller"}),
+}
+"""The words that end the clause of such a negation, as punctuation does."""
+
+FREE_OF = frozenset({"free", "frei"})
+"""The words after a hyphen that negate the word before it: `sugar-free`."""
+
+_OPPOSITE = re.compile(r"(?:un|non|in|im|ir|il|dis|mis|miss)(?P<after>\w{3,})|(?P<before>\w{3,})(?:less|los|frei)")
+
+_SIGNS = {
+    ">=": ">=",
+    "≥": ">=",
+    "⩾": ">=",
+    "=>": ">=",
+    "<=": "<=",
+    "≤": "<=",
+    "⩽": "<=",
+    "=<": "<=",
+    ">": ">",
+    "<": "<",
+}
+_SPACE = r"[^\S\n]*+\n?+[^\S\n]*+"
+_NEVER = "(?!)"
+_LONGEST = 40  # characters of a comparator
+
+
+def opposite_of(word: str) -> str:
+    """Return the word that a negative prefix or suffix reverses, as `safe` in `unsafe`, "" without one."""
+    found = _OPPOSITE.fullmatch(word)
+    return "" if found is None else found["after"] or found["before"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limiting words of a language."""
+
+    meaning: dict[str, dict[str, str]]
+    """The meaning of each phrase, in lower case with single spaces, by its place: "before", "after" or ""."""
+
+    @property
+    def words(self) -> re.Pattern[str]:
+        """Return the pattern of the limits that compare no number."""
+        return _pattern(tuple(self.meaning[""]))
+
+    def before(self, text: str, end: int) -> tuple[int, str] | None:
+        """Return start and meaning of the comparator before the number at `end`."""
+        found = _pattern(tuple(self.meaning["before"]), at_end=True).search(text[max(0, end - _LONGEST) : end])
+        if found is None:
+            return None
+        said = _plain(found["phrase"])
+        return end - (min(end, _LONGEST) - found.start("phrase")), _SIGNS.get(said) or self.meaning["before"][said]
+
+    def after(self, text: str, start: int) -> tuple[int, str] | None:
+        """Return end and meaning of the comparator after the number that ends at `start`."""
+        found = _pattern(tuple(self.meaning["after"]), at_start=True).match(text[start : start + _LONGEST])
+        return None if found is None else (start + found.end("phrase"), self.meaning["after"][_plain(found["phrase"])])
+
+    def of(self, phrase: str) -> str:
+        """Return the meaning of a limit that compares no number."""
+        return self.meaning[""][_plain(phrase)]
+
+
+@cache
+def limits_of(language: str) -> Limits:
+    """Return the limiting words of a language, a code; none without a table."""
+    from importlib.resources import files  # 17 ms, for zipfile and tempfile
+
+    meaning: dict[str, dict[str, str]] = {"before": {}, "after": {}, "": {}}
+    table = files("moverank.rerank.words").joinpath("limits", f"{language}.txt")
+    lines = table.read_text("utf-8").splitlines() if language in NEGATIONS else []
+    for line in lines:
+        if line and not line.startswith("# "):
+            name, _, phrases = line.partition(": ")
+            place, _, value = name.partition(" ") if name.startswith(("before ", "after ")) else ("", "", name)
+            for phrase in phrases.split(", "):
+                meaning[place].setdefault(phrase, value)
+    return Limits(meaning)
+
+
+@cache
+def _pattern(phrases: tuple[str, ...], *, at_start: bool = False, at_end: bool = False) -> re.Pattern[str]:
+    """Return the pattern of a phrase alone, at the start of a text, or at its end, with spaces around it."""
+    longest = sorted(phrases, key=len, reverse=True)
+    one = "|".join(re.escape(phrase).replace("\\ ", r"\s+").replace("'", "['\u2019]") for phrase in longest) or _NEVER
+    bounded = rf"(?<!\w)(?:{one})(?![\w'\u2019])"
+    if at_end:
+        return re.compile(rf"(?P<phrase>{bounded}|[<>]=|=[<>]|[<>≤≥⩽⩾]){_SPACE}(?:(?:the|a|an)\s)?$", re.IGNORECASE)
+    return re.compile(rf"{_SPACE if at_start else ''}(?P<phrase>{bounded})", re.IGNORECASE)
+
+
+def _plain(phrase: str) -> str:
+    return " ".join(phrase.lower().replace("\u2019", "'").split())

@@ -1,4 +1,4 @@
-"""The names of months, as dates write them."""
+"""The names of months, as dates write them, and of weekdays."""
 
 from functools import cache
 
@@ -11,6 +11,7 @@ _NAMES = {
 _SHORT = {
     "en": "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec",
     "de": "Jan Feb Mär Apr Mai Jun Jul Aug Sep Okt Nov Dez",
+    "fr": "janv févr mars avr mai juin juil août sept oct nov déc",
 }
 _OTHERS = {"en": {"Sept": 9}, "de": {"Jänner": 1, "Sept": 9}}
 
@@ -31,3 +32,18 @@ def month_pattern(language: str) -> str:
     whole = {name.casefold() for names in _NAMES.values() for name in names.split()}
     names = sorted(months_of(language), key=len, reverse=True)
     return "|".join(rf"{name}\b" if name.casefold() in whole else rf"{name}\b\.?" for name in names)
+
+
+_WEEKDAYS = {
+    "en": "monday tuesday wednesday thursday friday saturday sunday",
+    "de": "montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag",
+    "es": "lunes martes mi\u00e9rcoles jueves viernes s\u00e1bado domingo",
+    "fr": "lundi mardi mercredi jeudi vendredi samedi dimanche",
+}
+
+
+@cache
+def weekdays(language: str) -> dict[str, str]:
+    """Return the name of each weekday in a language, in lower case, by it and by its plural with an s."""
+    names = _WEEKDAYS.get(language, "").split()
+    return {f"{name}s": name for name in names} | {name: name for name in names}

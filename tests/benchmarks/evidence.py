@@ -8,6 +8,11 @@ a corrupted sentence than for an intact one.
 Claims: the AUC for claims of the test set against their abstracts and against the other abstract that BM25 ranks best.
 
 Versions: one sentence of each abstract is moved, another one deleted; which share of their words is reported so.
+
+Probes: `probes/` has pairs of a claim and a source by people who had not seen the program, half of them equal in
+meaning and half different by one fact. A false cover is a different pair without anything uncovered. A false alarm is
+an equal pair with something uncovered; by facts: with a value, a limit or another polarity. Of pairs of versions, the
+words that are hidden (neither kept letter by letter nor shown) and the moved words that are found.
 """
 
 import json
@@ -30,6 +35,7 @@ import numpy as np
 
 from moverank import NoKnownWords, Reranker
 from moverank.rerank.distance.ground_cost import typical_cost
+from moverank.rerank.ranking import Span
 from moverank.rerank.words.sentence_spans import sentence_spans
 from moverank.rerank.words.tokenizer import tokenizer_of
 from tests.benchmarks.common import argument_parser, real, show, show_table
@@ -174,7 +180,54 @@ def main() -> int:
     corruption(list(cases(abstracts, random.Random(1))), scores)  # noqa: S311 - faults, no secret
     claims(documents, scores)
     versions(abstracts, reranker)
+    probes()
     return 0
+
+
+def probes() -> None:
+    """Print the false covers and false alarms of the probes, and what of versions is hidden and found."""
+    rows, folder = [], Path(__file__).parent / "probes"
+    vectors = str(real("vectors", "minilm-words-200d.bin"))
+    rerankers = {language: Reranker.load(vectors, language=language) for language in ("en", "de", "fr")}
+    for language, reranker in rerankers.items():
+        lines = (folder / f"pairs_{language}.jsonl").read_text("utf-8").splitlines()
+        counts, kinds = Counter[str](), Counter[str]()
+        for pair in map(json.loads, lines):
+            reasons = {one.reason for one in reranker.evidence(pair["claim"], [pair["source"]]).uncovered}
+            counts["equal" if pair["covered"] else "different"] += 1
+            if pair["covered"]:
+                counts["alarms"] += bool(reasons)
+                counts["by facts"] += bool(reasons & {"value", "limit", "polarity"})
+            elif not reasons:
+                kinds[pair["kind"]] += 1
+        covers = f"{kinds.total()}: {', '.join(f'{kind} {count}' for kind, count in kinds.items())}"
+        rows.append([language, *(counts[name] for name in ("equal", "alarms", "by facts", "different")), covers])
+    show("probes: pairs of a claim and a source")
+    show_table(["language", "equal", "alarms", "by facts", "different", "false covers"], rows)
+    hidden = right = told = moved = 0
+    for pair in map(json.loads, (folder / "versions.jsonl").read_text("utf-8").splitlines()):
+        changes = rerankers[pair.get("language", "en")].changes(pair["old"], pair["new"])
+        shown = set[int]()
+        for one in changes.changes:
+            if one.state in ("kept", "moved") and one.old and one.new:
+                old, new = (pair[name][s.start : s.end] for name, s in (("old", one.old), ("new", one.new)))
+                hidden += old.split() != new.split()
+            shown |= set(range(one.new.start, one.new.end)) if one.new else set()
+        hidden += sum(word.start() not in shown for word in re.finditer(r"\w+", pair["new"]))
+        found = {i for one in changes.changes if one.state == "moved" and one.new for i in _words(pair, one.new)}
+        gold = set[int]()
+        for sentence in pair["moved"]:
+            start = pair["new"].find(sentence)
+            gold |= _words(pair, Span(None, start, start + len(sentence))) if start >= 0 else set()
+        if gold:
+            right, told, moved = right + len(gold & found), told + len(found), moved + len(gold)
+    found_moves = f"moved words: precision {right / told:.3f}, recall {right / moved:.3f}"
+    show(f"versions of the probes: {hidden} words hidden; {found_moves}")
+
+
+def _words(pair: dict[str, str], span: Span) -> set[int]:
+    """Return where the words of a stretch of the new version begin."""
+    return {span.start + word.start() for word in re.finditer(r"\w+", pair["new"][span.start : span.end])}
 
 
 def corruption(found: Sequence[Case], scores: dict[str, Score]) -> None:

@@ -61,7 +61,8 @@ def compare(
             metavar="SHARE",
             min=0,
             max=1,
-            help="Exit with code 1 if less than this share, 0 to 1, is covered, or with --versions carried.",
+            help="Exit with code 1 if less than this share, 0 to 1, is covered, or with --versions carried, or if a "
+            "limit or a negation of A is another one in B.",
         ),
     ] = None,
     as_json: Json = False,
@@ -129,7 +130,10 @@ def _show(
     versions: bool,
     as_json: bool,
 ) -> float:
-    """Print what the sources cover of the claim, or the changes between two versions; return the carried share."""
+    """Print what the sources cover of the claim, or the changes between two versions; return the carried share.
+
+    It is -1 if a source says the contrary of something, so that no share suffices.
+    """
     from functools import partial
 
     from moverank.indexer.files.atomic_write import write_text
@@ -144,7 +148,8 @@ def _show(
         page, view = partial(changes_page, changes, first, new), partial(changes_view, changes, first, new)
     else:
         evidence, sources = reranker.evidence(first, others, within), {one.key: one for one in others}
-        named, found, share = {"claim": first.key}, evidence.to_dict(), evidence.covered
+        named, found = {"claim": first.key}, evidence.to_dict()
+        share = -1.0 if evidence.reversed else evidence.covered
         page = partial(evidence_page, evidence, first, sources)
         view = partial(evidence_view, evidence, first, sources, colour=has_colours())
     if html is not None:

@@ -14,6 +14,7 @@ from moverank.rerank.ranking import Span
 
 REASONS = {
     "value": "no source has this value",
+    "limit": "no source has this limit",
     "polarity": "the sources have this with the other polarity only",
     "used": "the sources have this, but other words of the sentence need it",
     "unknown": "no source has this word, which has no vector",

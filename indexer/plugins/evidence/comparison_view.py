@@ -81,8 +81,11 @@ def changes_view(changes: TextChanges, old: Document, new: Document) -> Renderab
             shown[part].append(("", news[part][done[part] : change.new.start]))
             done[part] = change.new.end
         if change.old is not None and change.state in ("changed", "dropped"):
+            follows = any(text for _, text in shown[part])
             space = " " if change.state == "dropped" else ""
-            shown[part] += [("dropped", olds[change.old.part][change.old.start : change.old.end]), ("", space)]
+            before, after = (space, "") if follows else ("", space)
+            dropped = olds[change.old.part][change.old.start : change.old.end]
+            shown[part] += [("", before), ("dropped", dropped), ("", after)]
         if change.new is not None:
             state = "" if change.state == "kept" else change.state
             shown[part].append((state, news[part][change.new.start : change.new.end]))

@@ -1,8 +1,9 @@
 """The units of texts with their places, and the units of one text that may be carried to another's, with costs."""
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Self
 
@@ -17,9 +18,11 @@ from moverank.rerank.errors import OptionError, TooLarge
 from moverank.rerank.ranking import Span
 from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.limiting_words import opposite_of
 from moverank.rerank.words.sentence_spans import sentence_spans
 from moverank.rerank.words.tokenizer import Tokenizer
-from moverank.rerank.words.typed_units import Unit, UnitKey, units_of
+from moverank.rerank.words.typed_units import units_of
+from moverank.rerank.words.unit import Unit, UnitKey
 
 Passages = Sequence[tuple[int | None, str]]
 """The texts of a document, each with the number of its part; None for the title."""
@@ -67,6 +70,42 @@ class UnitText:
                 sentence_of.append(first + bisect_right(starts, unit.start) - 1)
         return cls(tuple(units), tuple(spans), tuple(sentences), tuple(sentence_of))
 
+    @classmethod
+    def tokens(cls, passages: Passages, tokenizer: Tokenizer) -> Self:
+        """Split the texts of a document into all words, numbers and signs; stop words and signs are near no others.
+
+        Signs belong to the word that they touch, as `dog,` and `(cat` in `a dog, (cat`.
+        """
+        units, spans, every = list[Unit](), list[Span](), replace(tokenizer, stop_words=frozenset())
+        for part, text in passages:
+            check_time()
+            found = [Unit(one.start(), one.end(), "number", one[0]) for one in _NUMBER.finditer(text)]
+            inside = {i for unit in found for i in range(unit.start, unit.end)}
+            words = (one for one in every.spans(text) if one[0] not in inside)
+            found += [Unit(i, j, "name" if word in tokenizer.stop_words else "word", word) for i, j, word in words]
+            own = list(_with_signs(text, sorted(found, key=lambda unit: unit.start)))
+            units += own
+            spans += [Span(part, unit.start, unit.end) for unit in own]
+        return cls(tuple(units), tuple(spans), (), ())
+
+
+def _with_signs(text: str, words: Sequence[Unit]) -> Iterator[Unit]:
+    """Yield the words with the signs that touch them, and the signs that touch none."""
+    place = 0
+    ends = [one.start for one in words][1:] + [len(text)] * bool(words)
+    for unit, following in zip(words, ends, strict=True):
+        lone = list(_SIGNS.finditer(text, place, unit.start))
+        start = lone.pop().start() if lone and lone[-1].end() == unit.start else unit.start
+        yield from (Unit(one.start(), one.end(), "name", one[0]) for one in lone)
+        touching = _SIGNS.match(text, unit.end, following)
+        place = touching.end() if touching else unit.end
+        yield replace(unit, start=start, end=place)
+    yield from (Unit(one.start(), one.end(), "name", one[0]) for one in _SIGNS.finditer(text, place))
+
+
+_SIGNS = re.compile(r"\S+")
+_NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
+
 
 def _whole_sentences(text: str, units: Sequence[Unit]) -> Iterator[tuple[int, int]]:
     """Yield start and end of each sentence; two are one if a unit, such as `Dec. 12, 2020`, is in both."""
@@ -98,7 +137,8 @@ def allowed_arcs(own: Sequence[UnitKey], others: Sequence[UnitKey], embedding: E
     with reserved_cells(1, min(_CELLS_PER_ARC * len(own) * len(others), most_cells())):
         same = _same(own, others)
         found = [same, _dates(own, others)]
-        found += [_near(own, others, embedding, tau, same, negated=negated) for negated in (False, True)]
+        polarities = sorted({polarity for kind, _, polarity in own if kind == "word"})
+        found += [_near(own, others, embedding, tau, same, polarity) for polarity in polarities]
         rows, columns, cost = (np.concatenate(values) for values in zip(*found, strict=True))
         order = np.lexsort((columns, rows))
         return rows[order], columns[order], cost[order]
@@ -106,7 +146,19 @@ def allowed_arcs(own: Sequence[UnitKey], others: Sequence[UnitKey], embedding: E
 
 def _same(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> AllowedArcs:
     number = {key: j for j, key in enumerate(others)}
-    return _free([(i, number[key]) for i, key in enumerate(own) if key in number])
+    found = ((i, number.get(key, number.get(_as_written_elsewhere(key), -1))) for i, key in enumerate(own))
+    return _free([(i, j) for i, j in found if j >= 0])
+
+
+def _as_written_elsewhere(key: UnitKey) -> UnitKey:
+    """Return the key of the same word where it begins a sentence, or of the same name inside one."""
+    kind, value, polarity = key
+    return ("word" if kind == "name" else "name" if kind == "word" else kind, value, polarity)
+
+
+def are_same(own: UnitKey, other: UnitKey) -> bool:
+    """Return whether two units are the same."""
+    return other in (own, _as_written_elsewhere(own))
 
 
 def _dates(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> AllowedArcs:
@@ -127,12 +179,14 @@ def _near(
     embedding: Embedding,
     tau: float,
     same: AllowedArcs,
-    *,
-    negated: bool,
+    polarity: str,
 ) -> AllowedArcs:
-    """Return the arcs between different words of one polarity; `same` are those between equal units."""
-    rows, vectors = _known(own, embedding, negated=negated)
-    columns, points = _known(others, embedding, negated=negated)
+    """Return the arcs between different words of one polarity; `same` are those between equal units.
+
+    There is none between a word and its opposite by a prefix or a suffix, such as `safe` and `unsafe`, which are near.
+    """
+    rows, vectors = _known(own, embedding, polarity)
+    columns, points = _known(others, embedding, polarity)
     if not (len(rows) and len(columns)):
         return _free(())
     check_cells(len(rows), len(columns))
@@ -140,14 +194,23 @@ def _near(
     partner[same[0]] = same[1]
     one, other, cost = _near_arcs(vectors, points, tau, most_cells() // _CELLS_PER_ARC)
     apart = partner[rows[one]] != columns[other]
+    apart &= ~np.isin(rows[one] * len(others) + columns[other], _opposites(own, others))
     return rows[one[apart]], columns[other[apart]], cost[apart]
 
 
+def _opposites(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> list[int]:
+    """Return the pairs of a word and its opposite, each as row * number of columns + column."""
+    rows, columns = ({value: i for i, (kind, value, _) in enumerate(keys) if kind == "word"} for keys in (own, others))
+    found = [(row, columns.get(opposite_of(word), -1)) for word, row in rows.items()]
+    found += [(rows.get(opposite_of(word), -1), column) for word, column in columns.items()]
+    return [row * len(others) + column for row, column in found if min(row, column) >= 0]
+
+
 def _known(
-    keys: Sequence[UnitKey], embedding: Embedding, *, negated: bool
+    keys: Sequence[UnitKey], embedding: Embedding, polarity: str
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return which units (k,) are words of a polarity with a vector, and their vectors (k, d)."""
-    places = [i for i, (kind, _, polarity) in enumerate(keys) if kind == "word" and polarity == negated]
+    places = [i for i, (kind, _, own) in enumerate(keys) if kind == "word" and own == polarity]
     vectors, known = embedding.spread([keys[i][1] for i in places]) if places else _nothing(embedding)
     return np.array(places, np.int64)[known], vectors[known]
 
@@ -157,12 +220,12 @@ def _nothing(embedding: Embedding) -> tuple[NDArray[np.float32], NDArray[np.bool
 
 
 def less_exact(value: str) -> tuple[str, ...]:
-    """Return the dates that a date implies: `2020-03-12` implies `2020`, `2020-03` and `--03-12`."""
+    """Return the dates that a date implies: `2020-03-12` implies `2020`, `--03`, `2020-03` and `--03-12`."""
     if value.startswith("--"):
         return ()
     year, *others = value.split("-")
     month = (f"{year}-{others[0]}", f"--{others[0]}-{others[1]}") if len(others) == 2 else ()
-    return (year, *month) if others else ()
+    return (year, f"--{others[0]}", *month) if others else ()
 
 
 def _near_arcs(

@@ -6,7 +6,7 @@ each occurrence in the sources counts once. Coverage says nothing about truth: s
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from typing import Annotated, ClassVar, Literal
 
@@ -19,6 +19,7 @@ from moverank.rerank.plugins.evidence.allowed_arcs import (
     Passages,
     UnitText,
     allowed_arcs,
+    are_same,
     cost_limit,
     joined,
 )
@@ -27,12 +28,12 @@ from moverank.rerank.ranking import Span
 from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import Tokenizer
-from moverank.rerank.words.typed_units import UnitKey
+from moverank.rerank.words.unit import UnitKey
 
-Reason = Literal["value", "polarity", "used", "unknown", "far"]
-"""Why a unit is not covered: no source has its number, quantity or date; the sources have the word with the other
-polarity only; the sources have units for it, but others of the sentence need them; the word has no vector, and no
-source has it; or every word of its polarity in the sources is too far."""
+Reason = Literal["value", "limit", "polarity", "used", "unknown", "far"]
+"""Why a unit is not covered: no source has its number, quantity or date; none has its limit; the sources have the word
+with another polarity only; the sources have units for it, but others of the sentence need them; the word has no vector,
+and no source has it; or every word of its polarity in the sources is too far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,11 @@ class Evidence(Answer):
         return all(sentence.covered_units == sentence.most for sentence in self.sentences)
 
     @property
+    def reversed(self) -> bool:
+        """Return whether a source says the contrary of something: another limit, or another polarity."""
+        return any(one.reason in ("limit", "polarity") for one in self.uncovered)
+
+    @property
     def carried(self) -> tuple[Carried, ...]:
         """Return all carried runs, in the order of the claim."""
         return tuple(one for sentence in self.sentences for one in sentence.carried)
@@ -160,10 +166,11 @@ def evidence_of(
     `tau`, TooLarge if too many words differ. Keys must differ.
     """
     limit = cost_limit(tau, embedding)
-    own = UnitText.of(claim, tokenizer)
+    own = _conditional(UnitText.of(claim, tokenizer))
     if not own.units:
         raise NoKnownWords("the claim has no word to compare")
-    problem = _Claim(own, _Sources([(key, UnitText.of(texts, tokenizer)) for key, texts in sources]), embedding, limit)
+    others = [(key, _conditional(UnitText.of(texts, tokenizer))) for key, texts in sources]
+    problem = _Claim(own, _Sources(others), embedding, limit)
     by_sentence: list[list[int]] = [[] for _ in own.sentences]
     for place, sentence in enumerate(own.sentence_of):
         by_sentence[sentence].append(place)
@@ -171,6 +178,18 @@ def evidence_of(
     return Evidence(sentences, tuple(key for key, _ in sources), limit)
 
 
+def _conditional(text: UnitText) -> UnitText:
+    """Return a text whose words have the conditions of their sentence: what holds if it rains need not hold."""
+    limits = [(unit.value if unit.kind == "limit" else "") for unit in text.units]
+    under = {sentence for sentence, limit in zip(text.sentence_of, limits, strict=True) if limit in _CONDITIONS}
+    units = list(text.units)
+    for i, unit in enumerate(units):
+        condition = "if" if text.sentence_of[i] in under else ""
+        units[i] = replace(unit, condition=condition if unit.kind == "word" else "")
+    return replace(text, units=tuple(units))
+
+
+_CONDITIONS = ("if", "unless")
 _TIE = 1e-9  # of the largest cost, added to the costs of other units: at equal costs, the same unit is chosen
 
 
@@ -237,6 +256,7 @@ class _Claim:
         partner = np.array([sources.number.get(key, -1) for key in self._number], np.int64)
         is_other = partner[self._arcs[0]] != self._arcs[1]
         self._solved_cost = self._arcs[2] + is_other * _TIE * (self._arcs[2].max(initial=0.0) or 1.0)
+        self._values = {_bare(other) for other in sources.number} - {None}
         self._masses = np.array([len(places) for places in sources.places], np.int64)
 
     def sentence(self, span: Span, places: Sequence[int]) -> SentenceEvidence:
@@ -286,7 +306,8 @@ class _Claim:
     def _carried_runs(self, carried: Mapping[int, tuple[int, float]]) -> Iterable[Carried]:
         """Yield runs: neighbouring units carried to neighbouring units of one part, all or none to the same unit."""
         spans, others, owner = self._own.spans, self._sources.spans, self._sources.owner
-        same = {i: self._own.units[i].key == self._sources.units[j].key for i, (j, _) in carried.items()}
+        own, source_units = self._own.units, self._sources.units
+        same = {i: are_same(own[i].key, source_units[j].key) for i, (j, _) in carried.items()}
 
         def go_on(one: int, other: int) -> bool:
             here, there = carried[one][0], carried[other][0]
@@ -307,14 +328,22 @@ class _Claim:
 
     def _reason(self, key: UnitKey) -> Reason:
         """Return why a unit is not covered."""
-        kind, value, negated = key
+        kind, value, _ = key
         if self._starts[self._number[key]] < self._starts[self._number[key] + 1]:
             return "used"
+        if kind == "limit" or _bare(key) in self._values:
+            return "limit"
         if kind not in ("word", "name"):
             return "value"
-        if (kind, value, not negated) in self._sources.number:
+        if any((kind, value) == other[:2] for other in self._sources.number):
             return "polarity"
         return "far" if kind == "word" and self._embedding.known([value])[0] else "unknown"
+
+
+def _bare(key: UnitKey) -> tuple[str, str] | None:
+    """Return a number or a quantity without its comparator; None for anything else."""
+    kind, value, _ = key
+    return (kind, value.lstrip("<>= ")) if kind in ("number", "quantity") else None
 
 
 def runs(places: Iterable[int], go_on: Callable[[int, int], bool]) -> Iterable[list[int]]:

@@ -1,14 +1,14 @@
 """The changes between two versions of a text: units that are kept, moved, changed, new and dropped.
 
-Units of both versions are matched as often as both have them: first those in the longest unique runs, so that a
-sentence is carried as a whole (Heckel 1978), then the others in order. Partial transport carries the remaining units to
-near words at the same place. Units outside the longest run in the order of the old version are moved, unless
-they are changed.
+Each word, number and sign is a unit. Units of both versions are matched as often as both have them: first those in the
+longest unique runs, so that a sentence is carried as a whole (Heckel 1978), then the others in order. Partial transport
+carries the remaining units to near words at the same place. Units outside the longest run in the order of the old
+version are moved, unless they are changed.
 """
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import accumulate, pairwise
@@ -26,6 +26,7 @@ from moverank.rerank.ranking import Span
 from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.words.unit import UnitKey
 
 ChangeState = Literal["kept", "moved", "changed", "new", "dropped"]
 STATES: tuple[ChangeState, ...] = ("kept", "moved", "changed", "new", "dropped")
@@ -107,23 +108,33 @@ def changes_of(
 
     Raises NoKnownWords if neither has a unit, OptionError for an invalid `tau`, TooLarge if too many words differ.
     """
-    limit, before, after = cost_limit(tau, embedding), UnitText.of(old, tokenizer), UnitText.of(new, tokenizer)
-    if not (before.units or after.units):
+    limit, before, after = cost_limit(tau, embedding), UnitText.tokens(old, tokenizer), UnitText.tokens(new, tokenizer)
+    if all(unit.kind == "name" for text in (before, after) for unit in text.units):
         raise NoKnownWords("neither version has a word to compare")
-    numbers: dict[Any, int] = {}
-    texts = [[numbers.setdefault(unit.key, len(numbers)) for unit in text.units] for text in (before, after)]
-    pairs = _Pairs(*texts)
+    numbers = dict[tuple[UnitKey, str], int]()
+    first, second = _numbered(before, dict(old), numbers), _numbered(after, dict(new), numbers)
+    pairs = _Pairs(first, second, {number for ((kind, *_), _), number in numbers.items() if kind == "word"})
     pairs.match()
     cost = dict.fromkeys((place for place, partner in enumerate(pairs.old_of) if partner >= 0), 0.0)
-    certified = _carry_near(pairs, list(numbers), embedding, limit, cost)
+    certified = _carry_near(pairs, [key for key, _ in numbers], embedding, limit, cost)
     return TextChanges(tuple(_changes(pairs, cost, before.spans, after.spans)), certified, limit)
 
 
-class _Pairs:
-    """The pairs of units of an `old` and a `new` sequence of numbers: `new_of` (n,) and `old_of` (m,), -1 for none."""
+def _numbered(text: UnitText, passages: Mapping[int | None, str], numbers: dict[tuple[UnitKey, str], int]) -> list[int]:
+    """Return the number of each unit; those that are written alike share one."""
+    written = (passages[span.part][span.start : span.end] for span in text.spans)
+    both = zip(text.units, written, strict=True)
+    return [numbers.setdefault((unit.key, as_written), len(numbers)) for unit, as_written in both]
 
-    def __init__(self, old: Sequence[int], new: Sequence[int]) -> None:
-        self.old, self.new = old, new
+
+class _Pairs:
+    """The pairs of units of an `old` and a `new` sequence of numbers: `new_of` (n,) and `old_of` (m,), -1 for none.
+
+    Only `words`, by number, move alone: stop words and signs move with their neighbours.
+    """
+
+    def __init__(self, old: Sequence[int], new: Sequence[int], words: Collection[int]) -> None:
+        self.old, self.new, self.words = old, new, words
         self.new_of, self.old_of = [-1] * len(old), [-1] * len(new)
 
     def pair(self, i: int, j: int) -> None:
@@ -136,7 +147,7 @@ class _Pairs:
             olds, news = _unique(self.old, self.new_of, length), _unique(self.new, self.old_of, length)
             for run, j in news.items():
                 i = olds.get(run, -1)
-                if i >= 0 and self._free(i, j, length):
+                if i >= 0 and self._free(i, j, length) and any(number in self.words for number in run):
                     for step in range(length):
                         self.pair(i + step, j + step)
             self._extend()
@@ -192,7 +203,7 @@ class _Pairs:
         for i in self.unpaired_old():
             left[self.old[i]].append(i)
         for j in self.unpaired_new():
-            if left[self.new[j]]:
+            if self.new[j] in self.words and left[self.new[j]]:
                 self.pair(left[self.new[j]].popleft(), j)
 
     def unpaired_old(self) -> list[int]:

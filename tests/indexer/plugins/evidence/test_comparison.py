@@ -111,7 +111,7 @@ def test_the_terminal_shows_shares_and_what_is_not_covered() -> None:
 def test_changes_are_shown_around_what_they_are() -> None:
     old, new = SOURCES["one"], Document("new", "", (Part("zorp A kitten sleeps."), Part("truck")))
     shown = printed(changes_view(_changes(old, new), old, new))
-    assert shown.splitlines()[0].startswith("{+zorp+} A [-cat-]{+kitten+} sleeps[-6 mg-] .")
+    assert shown.splitlines()[0].startswith("{+zorp+} A [-cat-]{+kitten+} sleeps. [-6 mg-]")
     assert "{+truck+}" in shown
     sides = changes_sides(_changes(old, new), old, new)
     assert [sorted({mark.kind for mark in side.marks}) for side in sides] == [

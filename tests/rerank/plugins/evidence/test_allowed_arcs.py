@@ -15,12 +15,12 @@ from moverank.rerank.plugins.evidence.allowed_arcs import UnitText, allowed_arcs
 from moverank.rerank.runtime.deadline import stopping
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import tokenizer_of
-from moverank.rerank.words.typed_units import UnitKey
+from moverank.rerank.words.unit import UnitKey
 
 WORDS = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(600)]
 POINTS = np.random.default_rng(0).normal(size=(600, 4)).astype(np.float32)
 EMBEDDING = Embedding.of(WORDS, POINTS)
-KEYS: list[UnitKey] = [("word", word, False) for word in WORDS]
+KEYS: list[UnitKey] = [("word", word, "") for word in WORDS]
 
 
 @pytest.fixture
@@ -57,8 +57,8 @@ def test_the_time_is_checked_between_blocks() -> None:
 
 @given(st.dates(date(1500, 1, 1), date(2099, 12, 31)))
 def test_a_date_implies_less_exact_ones(day: date) -> None:
-    assert set(less_exact(day.isoformat())) == {f"{day:%Y}", f"{day:%Y-%m}", f"--{day:%m-%d}"}
-    assert less_exact(f"{day:%Y-%m}") == (f"{day:%Y}",)
+    assert set(less_exact(day.isoformat())) == {f"{day:%Y}", f"{day:%Y-%m}", f"--{day:%m}", f"--{day:%m-%d}"}
+    assert less_exact(f"{day:%Y-%m}") == (f"{day:%Y}", f"--{day:%m}")
     assert less_exact(f"{day:%Y}") == less_exact(f"--{day:%m-%d}") == ()
 
 

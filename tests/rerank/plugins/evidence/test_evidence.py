@@ -17,7 +17,8 @@ from moverank.rerank.plugins.evidence.allowed_arcs import Passages, cost_limit
 from moverank.rerank.plugins.evidence.evidence import Evidence, evidence_of
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import tokenizer_of
-from moverank.rerank.words.typed_units import Unit, units_of
+from moverank.rerank.words.typed_units import units_of
+from moverank.rerank.words.unit import Unit
 
 TOKENIZER = tokenizer_of("auto", "en")
 WORDS = ["cat", "kitten", "dog", "puppy", "car", "truck", "sleeps", "naps", "effective", "useful"]

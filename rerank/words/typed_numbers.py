@@ -1,0 +1,278 @@
+"""The numbers, quantities, dates and times of a text, with their exact values, and with the comparators beside them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from unicodedata import numeric
+
+from moverank.rerank.runtime.deadline import check_time
+from moverank.rerank.words.limiting_words import limits_of
+from moverank.rerank.words.measures import CODES, COMMA_LANGUAGES, CURRENCIES, Conversion, measure_of, money_of
+from moverank.rerank.words.months import month_pattern, months_of
+from moverank.rerank.words.number_words import number_words
+from moverank.rerank.words.unit import Unit, UnitKind
+
+_GROUPS = 12  # of digits in a number, and parts of a version; a limit keeps the time linear
+_DIGITS = 1000  # of a number whose value is computed; Python writes no number of more than 4300
+_MINUS = r"\-\u2212\u2013"
+_NO_RANGE = (  # before a minus: not as in `3-5`, `5%-7%`, `3.-5. May`, `5'-3'`, `+/-5`, or among other dashes
+    rf"(?<![\w)\]}}%\u2030\u00b0+{_MINUS}\u2010\u2011\u2014{''.join(CURRENCIES)}])"
+    r"(?<!\w[.'\"\u2018-\u201f\u2032\u2033])(?<!\+/)"
+)
+_SPACED = (  # `10 000`: digits after a space that begin with 0 are no number of their own
+    rf"(?=\d{{1,3}}(?: \d{{3}}){{0,{_GROUPS - 1}}} 0\d\d(?!\d))[1-9]\d{{0,2}}(?: \d{{3}}){{1,{_GROUPS}}}(?!\d)"
+)
+_EXPONENT = 2  # digits of an exponent in a number whose value is computed
+_PORTION = 2000  # characters with numbers, between two checks of the time
+_SCALES = 3  # words such as `million` after a number
+
+
+def typed_numbers(text: str, language: str) -> Iterator[Unit]:
+    """Yield the numbers, quantities, dates and times of a text, in order, each with its comparator."""
+    place = checked = last = 0
+    pattern, waiting = _pattern(language), None
+    while (found := pattern.search(text, place)) is not None:
+        if place - checked > _PORTION:
+            check_time()
+            checked = place
+        number = _found(text, found, language)
+        place = found.end() if number is None else number.end
+        if number is None:
+            continue
+        if waiting is not None:
+            if (pair := waiting.paired(number, text[waiting.end : number.start])) is not None:
+                waiting = pair
+                continue
+            is_range = number.convert is not None and _RANGE.fullmatch(text, waiting.end, number.start)
+            for unit in (waiting.in_unit(number) if is_range else waiting).units(text, last, language):
+                last = unit.end
+                yield unit
+        waiting = number
+    if waiting is not None:
+        yield from waiting.units(text, last, language)
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A number, quantity, date or time that is found at a place; `plain` is the value of a number without a unit."""
+
+    start: int
+    end: int
+    kind: UnitKind
+    value: str
+    plain: Fraction | None = None
+    convert: Conversion | None = None
+    dimension: str = ""
+    article: bool = False
+    """Whether it is mostly an article or a pronoun, unless it is one of two numbers, as in `four to one`."""
+
+    def paired(self, other: "_Number", between: str) -> "_Number | None":
+        """Return the fraction, or the two numbers whose order counts, that this number and the next one are.
+
+        As `1/2`, `3:1`, `120/80` and `four to one`; `3-1` and `3 to 1` are no range. None: they are neither.
+        """
+        joint = _PAIR.fullmatch(between)
+        if joint is None or self.kind == "quantity" or self.plain is None or other.plain is None or self.plain < 0:
+            return None
+        if between == "/" and 0 < self.plain < other.plain <= _DENOMINATOR:
+            return _plain_number(self.start, other.end, self.plain / other.plain)
+        if joint["order"] is None and self.plain <= other.plain:
+            return None
+        return _Number(self.start, other.end, "number", f"{self.plain}:{other.plain}")
+
+    def in_unit(self, other: "_Number") -> "_Number":
+        """Return the first number of a range, as `5` in `5-10 mg`, in the unit of the last."""
+        if self.plain is None or self.kind == "quantity" or other.convert is None:
+            return self
+        return replace(self, kind="quantity", value=f"{other.convert(self.plain)} {other.dimension}")
+
+    def units(self, text: str, last: int, language: str) -> Iterator[Unit]:
+        """Yield the unit with the comparator beside it, which begins after `last`; none for an article."""
+        unit, limits = Unit(self.start, self.end, self.kind, self.value), limits_of(language)
+        is_year = self.kind == "date" and self.value.isdecimal()
+        if self.plain is not None and (self.kind != "date" or is_year):
+            before, after = limits.before(text, self.start), limits.after(text, self.end)
+            if before is not None and before[0] >= last:
+                unit = replace(unit, start=before[0], value=f"{before[1]} {self.value}")
+            elif after is not None:
+                unit = replace(unit, end=after[0], value=f"{after[1]} {self.value}")
+            if is_year and unit.value != self.value:
+                unit = replace(unit, kind="number")
+        if not self.article:
+            yield unit
+
+
+@cache
+def _pattern(language: str) -> re.Pattern[str]:
+    """Return the pattern of everything that may begin a typed unit, dates first."""
+    month = month_pattern(language)
+    ordinal, gap = r"(?:st|nd|rd|th|\.|\u00ba)?", r"(?=\s)[^\S\n]*+\n?+[^\S\n]*+"  # at most one end of a line
+    first = r"1[3-9]|2\d|3[01]" if language == "en" else r"\d{1,2}"  # in English, 3/4 is 3 April or 4 March
+    dates = (
+        r"(?P<y1>\d{4})-(?P<m1>\d\d)-(?P<d1>\d\d)(?!\w)",
+        r"(?P<d2>\d{1,2})\.\s?(?P<m2>\d{1,2})\.\s?(?P<y2>\d{4})(?!\w)",
+        rf"(?P<d3>\d{{1,2}}){ordinal}{gap}(?:(?:of|de){gap})?(?P<m3>{month})(?:,?{gap}(?:del?{gap})?(?P<y3>\d{{4}})(?!\w))?",
+        rf"(?P<m4>{month}){gap}(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?![\w.]?\d)(?!\w)(?:,?{gap}(?P<y4>\d{{4}})(?!\w))?",
+        rf"(?P<m5>{month}),?{gap}(?:del?{gap})?(?P<y5>\d{{4}})(?!\w)",
+        rf"(?P<d6>{first})/(?P<m6>\d{{1,2}})/(?P<y6>\d{{4}})(?!\w)",
+        rf"(?P<m7>(?!(?i:may|march|mai|mars)\b)(?:{month}))(?P<y7>)(?!\w)",
+    )
+    group, point = (r".\u00a0\u2009\u202f", ",") if language in COMMA_LANGUAGES else (r",\u00a0\u2009\u202f", r"\.")
+    other = r"|\.(?:\d{1,2}|\d{4,})(?!\d)" if language in COMMA_LANGUAGES else ""
+    signs = "".join(CURRENCIES)
+    spaced = rf"\d{{1,3}}(?: \d{{3}}){{1,{_GROUPS}}}(?!\d)" if language in COMMA_LANGUAGES else _SPACED
+    number = (
+        rf"(?<!\w[{signs}])(?P<sign>{_NO_RANGE}[{_MINUS}]|(?i:minus|(?<!au )moins) )?"
+        rf"(?:(?P<money>[A-Z]{{0,3}}[{signs}]|{'|'.join(CODES)})\s?)?"
+        rf"(?:(?P<whole>\d{{1,3}}(?:[{group}]\d{{3}}){{1,{_GROUPS}}}(?!\d)|{spaced}|\d+)(?P<rest>(?:{point}\d+{other})?)"
+        rf"(?P<part>[{_VULGAR}]?)|(?P<dot>\.\d+)|(?P<vulgar>[{_VULGAR}]))"
+        r"(?P<power>(?:[eE][+-]?\d{1,3}(?!\w))?)"
+    )
+    grouped = rf"(?!\d{{1,3}}(?:[{group}]\d{{3}}){{1,{_GROUPS}}}(?![\d.]))"
+    version = rf"(?P<version>{grouped}\d+(?:\.\d+){{2,{_GROUPS}}}(?!\w))"
+    known = number_words(language)
+    words = f"(?P<words>{known.pattern if known else '(?!)'})"
+    ordinals = f"(?P<ordinal>{_ORDINALS.get(language, '(?!)')})"
+    clock = f"(?P<clock>{_CLOCK if language == 'en' else '(?!)'})(?!\\w)"
+    typed = (f"(?P<date>{'|'.join(dates)})", f"(?P<time>{_TIME}|{clock})", ordinals, version, number, words)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(typed)})")
+
+
+_ARTICLES = "der die das den dem des im am in zur zum vom als".split()  # noqa: SIM905 - a list of words
+_ORDINALS = {
+    "de": rf"(?:{'|'.join(f'(?<={word} )' for word in _ARTICLES)})\d{{1,2}}\.(?= [A-Z\u00c4\u00d6\u00dc][^\W\d_A-Z])",
+    "en": r"\d{1,3}(?:st|nd|rd|th)(?!\w)",
+    "fr": r"\d{1,3}(?:ers?|\u00e8res?|es?|[e\u00e8]mes?|nde?)(?!\w)",
+}
+_CLOCK = (
+    r"(?i:noon|midnight|(?:half|(?:a )?quarter) (?:past|to) "
+    rf"(?:{'|'.join('one two three four five six seven eight nine ten eleven twelve'.split())}))"  # noqa: SIM905
+)
+
+
+_TIME = (
+    r"(?P<hour>[01]?\d|2[0-4])(?:(?:[:.](?P<minute>[0-5]\d))?\s?"
+    r"(?:(?P<half>[aApP])\.?[mM](?!\w)|Uhr(?: (?P<after>[0-5]\d))?(?!\w))|"
+    r":(?P<minutes>[0-5]\d)(?![\w:]|[.,]\d)| ?h ?(?P<french>[0-5]\d)(?!\w))"
+)
+
+
+def _time(found: re.Match[str]) -> _Number:
+    """Return a time of the day, as `15:30`; in words, as `quarter to 9`, without the half of the day."""
+    if clock := found["clock"]:
+        named = {"noon": "12:00", "midnight": "00:00"}.get(clock.lower(), clock.lower().removeprefix("a "))
+        return _Number(found.start(), found.end(), "number", named)
+    hour, half = int(found["hour"]), (found["half"] or "").lower()
+    minute = next((found[name] for name in ("minute", "minutes", "after", "french") if found[name]), "00")
+    hour = hour % 12 + 12 * (half == "p") if half else hour
+    return _Number(found.start(), found.end(), "number", f"{hour:02}:{minute}")
+
+
+def _date(found: re.Match[str]) -> _Number | None:
+    """Return a date as its ISO form; a missing year is two hyphens, a missing day is left out."""
+    parts = found.groupdict()
+    number = next(i for i in "1234567" if parts[f"m{i}"])
+    month, day, year = parts[f"m{number}"], parts.get(f"d{number}"), parts[f"y{number}"]
+    months = months_of_all()
+    in_year = int(month) if month.isdecimal() else months[month.removesuffix(".")]
+    if not 1 <= in_year <= 12 or (day is not None and not 1 <= int(day) <= 31):
+        return None
+    value = f"{int(year):04}-{in_year:02}" if year else f"--{in_year:02}"
+    return _Number(found.start(), found.end(), "date", value if day is None else f"{value}-{int(day):02}")
+
+
+@cache
+def months_of_all() -> dict[str, int]:
+    """Return the number of each name of a month in any language."""
+    return {name: number for language in ("en", "de", "es", "fr") for name, number in months_of(language).items()}
+
+
+def _found(text: str, found: re.Match[str], language: str) -> _Number | None:
+    """Return what the pattern found."""
+    if found["ordinal"]:
+        return _Number(found.start(), found.end(), "limit", f"#{re.match(r'[0-9]+', found[0])[0]}")  # type: ignore[index]
+    if found["date"]:
+        return _date(found)
+    return _time(found) if found["time"] else _number(text, found, language)
+
+
+def _number(text: str, found: re.Match[str], language: str) -> _Number | None:
+    """Return a number with the scale and the unit of measurement after it; None if it is part of a word."""
+    start, end, written = found.start(), found.end(), found[0]
+    large = len((found["power"] or "").lstrip("eE+-")) > _EXPONENT or end - start > _DIGITS
+    if _PART_OF_NAME.match(text, max(0, start - 2)):
+        return None if text[end : end + 1].isalnum() else _Number(start, end, "name", written)
+    if found["version"] or large:
+        return _Number(start, end, "number", written)
+    if written.isdecimal() and _DECADE.match(text, end):
+        return _Number(start, end + 1, "number", f"{written}s")
+    known = number_words(language)
+    value = known.value(written) if known and found["words"] else _value(found)
+    end, value, scaled = _scaled(text, end, value, language)
+    end = _OF_HALF.match(text, end).end() if value.denominator == 2 and found["words"] else end  # type: ignore[union-attr]
+    measured = money_of(text, end, found["money"]) if found["money"] else measure_of(text, end, language)
+    if measured is not None:
+        end, convert, dimension = measured
+        return _Number(start, end, "quantity", f"{convert(value)} {dimension}", value, convert, dimension)
+    if text[end : end + 1].isalnum() or text[end : end + 1] == "_":
+        return None
+    if known and written.lower() in known.articles and not scaled:
+        return _Number(start, end, "number", str(value), value, article=True)
+    if not scaled and re.fullmatch(r"1[5-9]\d\d|20\d\d", written):
+        return _Number(start, end, "date", written, value)
+    if not scaled and re.fullmatch(r"0\d+" if not found["rest"] else r"[1-9]\d*[.,]\d*0", written):
+        return _Number(start, end, "number", written.replace(",", "."))  # 007 is not 7
+    return _plain_number(start, end, value)
+
+
+def _plain_number(start: int, end: int, value: Fraction) -> _Number:
+    """Return a number without a unit; a part of 1 is a percentage."""
+    if 0 < value < 1:
+        return _Number(start, end, "quantity", f"{100 * value} %", value)
+    return _Number(start, end, "number", str(value), value)
+
+
+def _value(found: re.Match[str]) -> Fraction:
+    """Return the value of a number that is written in digits."""
+    if found["vulgar"]:
+        return _numeric(found["vulgar"]) * (-1 if found["sign"] else 1)
+    whole, rest = (re.sub(r"\D", "", found[name] or "") for name in ("whole", "rest" if found["whole"] else "dot"))
+    value = Fraction(int(whole + rest), 10 ** len(rest))
+    if found["part"]:
+        value += _numeric(found["part"])
+    if found["power"]:
+        value *= Fraction(10) ** int(found["power"][1:])
+    return -value if found["sign"] else value
+
+
+def _numeric(sign: str) -> Fraction:
+    """Return the value of a sign such as `\u00bd`."""
+    return Fraction(numeric(sign)).limit_denominator(10)
+
+
+_VULGAR = "\u00bc-\u00be\u2150-\u215e"
+_DENOMINATOR = 20  # of a fraction; 120/80 and 50/100 are pairs of numbers
+_PAIR = re.compile(r"(?P<order> ?: ?|/| over | zu | sur )|[\-\u2013\u2011]| to | bis | \u00e0 ")
+_OF_HALF = re.compile(r"(?: (?:an?|of an?)(?= ))?")
+_RANGE = re.compile(r" ?[\-\u2013\u2011] ?| (?:to|and|or|bis|und|oder|\u00e0|a|et|ou) ")
+_PART_OF_NAME = re.compile(r"[^\W\d_][-\u2010\u2011]\d")  # as in `COVID-19`
+_DECADE = re.compile(r"s(?!\w)")  # right after digits, it is rather a plural, as in `1990s`, than seconds
+_RAISED = str.maketrans("\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b\u2212", "0123456789--")
+_TEN = re.compile(
+    r"(?P<times>[ \u00a0]?[\u00d7x*\u00b7\u22c5][ \u00a0]?10)?(?:(?:\^|\*\*)(?P<up>[-\u2212]?\d{1,2})|"
+    r"(?P<raised>\u207b?[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{1,2}))(?!\w)"
+)
+
+
+def _scaled(text: str, end: int, value: Fraction, language: str) -> tuple[int, Fraction, bool]:
+    """Return end and value of a number with a power of ten or words such as `million` after it, and whether it has."""
+    if (power := _TEN.match(text, end)) is not None and (power["times"] or value == 10):
+        exponent = int((power["up"] or power["raised"]).translate(_RAISED))
+        return power.end(), value * Fraction(10) ** (exponent if power["times"] else exponent - 1), True
+    known, scaled = number_words(language), False
+    for _ in range(_SCALES if known else 0):
+        if known and (found := known.scale.match(text, end)) is not None:
+            end, value, scaled = found.end(), value * known.scales[found["scale"]], True
+    return end, value, scaled
