@@ -8,8 +8,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from moverank.indexer.arguments import items, switch, texts
-from moverank.indexer.documents import Changes, Document, Rejection
+from moverank.indexer import indexing, reading
 from moverank.indexer.errors import CollectionError, UsageError
 from moverank.indexer.files.location import collection_directory
 from moverank.indexer.indexing.collection_vectors import (
@@ -22,30 +21,32 @@ from moverank.indexer.indexing.followers import new_follower
 from moverank.indexer.operations.operated import Operated
 from moverank.indexer.operations.operation import Found, OperatedState, Operation, Work
 from moverank.indexer.operations.operation_registry import other_operation
-from moverank.indexer.queries import QueryText, StoredKey
-from moverank.indexer.ranking_spec import RankingSpec
-from moverank.indexer.scope import Scope
-from moverank.indexer.search_options import Progress, SearchOptions, Where, silent
-from moverank.indexer.settings import Settings, check_first_stage
 from moverank.indexer.state.contents import Contents
 from moverank.indexer.state.follower import Follower
 from moverank.indexer.state.open_state import OpenState
 from moverank.indexer.state.summary import StoredDocuments
 from moverank.indexer.store import Reader, Store, StoredSource, Writer, exists, locked_for_writing, repeated
+from moverank.indexer.values.arguments import items, switch, texts
+from moverank.indexer.values.documents import Changes, Document, Rejection
+from moverank.indexer.values.queries import QueryText, StoredKey
+from moverank.indexer.values.ranking_spec import RankingSpec
+from moverank.indexer.values.scope import Scope
+from moverank.indexer.values.search_options import Progress, SearchOptions, Where, silent
+from moverank.indexer.values.settings import Settings, check_first_stage
 from moverank.rerank.words.languages import AUTO_LANGUAGE
 from moverank.rerank.words.tokenizer import StopWords
 
 if TYPE_CHECKING:  # only the methods that need these import them: every command opens a collection
     from moverank.indexer.indexing.removal import DocumentsToRemove
     from moverank.indexer.indexing.uncompared import Uncompared
-    from moverank.indexer.queries import Scores
     from moverank.indexer.reading.inputs.vectors_by_key import KeyedVectors, VectorsByKey
     from moverank.indexer.search.differences import Facts
     from moverank.indexer.search.document_frequencies import DocumentFrequencies
     from moverank.indexer.search.pairs import Neighbours
     from moverank.indexer.snapshot.faiss_index import IndexInUse
     from moverank.indexer.state.counted_documents import CountedDocuments
-    from moverank.indexer.word_factors import CorpusVocabulary
+    from moverank.indexer.values.queries import Scores
+    from moverank.indexer.values.word_factors import CorpusVocabulary
     from moverank.rerank.ranking import Ranking
     from moverank.rerank.words.detection import Detected
     from moverank.rerank.words.embedding import Embedding
@@ -98,10 +99,8 @@ class Collection(Operated, StoredDocuments):
         settings, VectorsError for unusable vectors, and CollectionError if there is a collection already. A failure
         leaves nothing behind.
         """
-        from moverank.indexer.indexing.creation import create_collection
-
         directory = collection_directory(path)
-        created = create_collection(
+        created = indexing.create_collection(
             directory, settings or Settings(), trust_pickle=trust_pickle, wait=wait, progress=progress
         )
         return cls(directory, *created, wait)
@@ -117,10 +116,8 @@ class Collection(Operated, StoredDocuments):
 
     def discard(self) -> None:
         """Close the collection; remove it if nothing was ever committed and no other process is writing to it."""
-        from moverank.indexer.indexing.creation import remove_if_empty
-
         self._states.close()
-        remove_if_empty(self._store, self.path)
+        indexing.remove_if_empty(self._store, self.path)
 
     def close(self) -> None:
         """Close the database and all files."""
@@ -167,10 +164,8 @@ class Collection(Operated, StoredDocuments):
 
         Stop words are left out. Words without a vector do not count in a distance.
         """
-        from moverank.indexer.indexing.coverage import coverage
-
         with self._store.reading() as reader:
-            return coverage(reader, self.path, *self._state(reader)).share
+            return indexing.measured_coverage(reader, self.path, *self._state(reader)).share
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:
@@ -199,12 +194,10 @@ class Collection(Operated, StoredDocuments):
 
         Raises SettingsError for any other setting that differs. No text is read again: stored counts give the weights.
         """
-        from moverank.indexer.indexing.settings_change import change_settings
-
         with locked_for_writing(self._store, self.path, self.wait):
             self.refresh()
             state = (self._store, self.path, self.settings, self._embedding)
-            self.settings = change_settings(*state, choices)
+            self.settings = indexing.change_settings(*state, choices)
 
     def index(
         self,
@@ -241,32 +234,25 @@ class Collection(Operated, StoredDocuments):
         coverage is not measured: that is faster for many small changes. Raises LockedError while another process
         writes.
         """
-        from moverank.indexer.indexing.creation import with_words_of
-        from moverank.indexer.indexing.first_texts import with_language, with_vocabulary
-        from moverank.indexer.indexing.sync import Sync, SyncCallbacks
-        from moverank.indexer.indexing.uncompared import Uncompared, check_dedupe
-        from moverank.indexer.indexing.word_counts import WordCounter
-        from moverank.indexer.reading.inputs.vectors_by_key import VectorsByKey
-
         flags = {"prune": prune, "confirmed": confirmed, "dry_run": dry_run, "strict": strict, "upkeep": upkeep}
         for name, value in flags.items():
             switch(name, value)
         items("records", records)
-        within = None if dedupe is None else check_dedupe(dedupe, dry_run=dry_run)
+        within = None if dedupe is None else indexing.check_dedupe(dedupe, dry_run=dry_run)
         with self._locked():
-            settings, records, self.detected = with_language(self.settings, records)
-            settings, records = with_vocabulary(with_words_of(self._embedding, settings), records)
-            counter = WordCounter(settings.tokenizer, self._embedding)
-            new = Uncompared(self._store, within)
+            settings, records, self.detected = indexing.with_language(self.settings, records)
+            settings, records = indexing.with_vocabulary(indexing.with_words_of(self._embedding, settings), records)
+            counter = indexing.WordCounter(settings.tokenizer, self._embedding)
+            new = indexing.Uncompared(self._store, within)
             followers = [] if dry_run else self._run_followers(settings)
             follow = [] if dry_run else [new.follow, *(one.follow for one in followers)]
-            callbacks = SyncCallbacks(rejected, changed, new.add, follow=follow)
+            callbacks = indexing.SyncCallbacks(rejected, changed, new.add, follow=follow)
             if settings != self.settings:
                 callbacks = replace(callbacks, begin=lambda writer: writer.set_settings(settings.stored()))
             salt = settings.tokens_digest()
-            sync = Sync(self._store, counter, salt, scope=scope, strict=strict, callbacks=callbacks)
+            sync = indexing.Sync(self._store, counter, salt, scope=scope, strict=strict, callbacks=callbacks)
             if vectors is not None:
-                records = VectorsByKey.of(vectors).attached(records)
+                records = reading.VectorsByKey.of(vectors).attached(records)
             changes = sync.run(records, prune=prune, confirmed=confirmed, dry_run=dry_run)
             if dry_run:
                 return changes
@@ -288,8 +274,6 @@ class Collection(Operated, StoredDocuments):
         upkeep: bool,
     ) -> Changes:
         """Remove `new` documents that are near other ones, and return the `changes` of the run; see `index`."""
-        from moverank.indexer.indexing.removal import DocumentsToRemove
-
         within = new.within
         if within is None or not len(new.ids):
             return changes
@@ -300,7 +284,7 @@ class Collection(Operated, StoredDocuments):
             )
         self._compact(progress)  # so that the search opens a stored snapshot, and need not write
         found = self._states.run(lambda state: state.searcher.duplicates_among(new.ids, within, progress))
-        removed = self._removed(DocumentsToRemove([*found.values()]), progress, new.clear, upkeep=upkeep)
+        removed = self._removed(indexing.DocumentsToRemove([*found.values()]), progress, new.clear, upkeep=upkeep)
         for key in found.values():
             changed("duplicate", key)
         coverage = self.coverage if upkeep and found else changes.coverage
@@ -323,12 +307,10 @@ class Collection(Operated, StoredDocuments):
 
     def _follow_language(self, changes: Changes) -> Changes:
         """Let imported vectors find the forms of words of the language found; return `changes` with the revision."""
-        from moverank.indexer.indexing.vectors_change import follow_language
-
         self.refresh()
         if self._embedding is None:
             return changes
-        now = follow_language(self._store, self.path, self.settings, self._embedding)
+        now = indexing.follow_language(self._store, self.path, self.settings, self._embedding)
         if now is None:
             return changes
         self._embedding = now.embedding
@@ -345,12 +327,10 @@ class Collection(Operated, StoredDocuments):
 
     def _fit_and_compact(self, changes: Changes, progress: Progress) -> Changes:
         """Train word vectors and compact if the `changes` require it, and return the changes with the coverage."""
-        from moverank.indexer.indexing.automatic_training import fit_vectors, may_train
-
-        if not may_train(self.settings, self._embedding):
+        if not indexing.may_train(self.settings, self._embedding):
             self._compact(progress)
             return replace(changes, coverage=self.coverage)  # counted faster in the new snapshot
-        fitted = fit_vectors(self._store, self.path, self.settings, self._embedding, changes, progress)
+        fitted = indexing.fit_vectors(self._store, self.path, self.settings, self._embedding, changes, progress)
         self.settings, self._embedding, changes = fitted
         self._compact(progress)
         return changes
@@ -387,14 +367,12 @@ class Collection(Operated, StoredDocuments):
         if a filter chose all documents, unless `everything` confirms it; CollectionError for a source without
         documents. `dry_run`: change nothing, and return what would be changed. `upkeep`: as for `index`.
         """
-        from moverank.indexer.indexing.removal import DocumentsToRemove, count_removals
-
         for name, value in {"everything": everything, "dry_run": dry_run, "upkeep": upkeep}.items():
             switch(name, value)
         keys = texts("keys", keys)
-        chosen = DocumentsToRemove(keys, where, source, everything=everything or dry_run)
+        chosen = indexing.DocumentsToRemove(keys, where, source, everything=everything or dry_run)
         if dry_run:
-            return count_removals(self._store, chosen)
+            return indexing.count_removals(self._store, chosen)
         with self._locked():
             return self._removed(chosen, progress, upkeep=upkeep)
 
@@ -415,9 +393,7 @@ class Collection(Operated, StoredDocuments):
         upkeep: bool,
     ) -> Changes:
         """Remove the chosen documents, and call `follow` in the same transaction; the lock is held."""
-        from moverank.indexer.indexing.removal import remove_documents
-
-        changes = remove_documents(self._store, chosen, [follow])
+        changes = indexing.remove_documents(self._store, chosen, [follow])
         self._states.close()
         if upkeep:
             self._compact(progress)
@@ -428,11 +404,9 @@ class Collection(Operated, StoredDocuments):
             return self
 
     def _remove_unless_changed(self, keys: Sequence[str], state: tuple[Any, Settings], progress: Progress) -> Changes:
-        from moverank.indexer.indexing.removal import DocumentsToRemove, check_unchanged
-
         with self._locked():
-            check_unchanged(state, (self.revision, self.settings))
-            return self._removed(DocumentsToRemove(keys), progress, upkeep=True)
+            indexing.check_unchanged(state, (self.revision, self.settings))
+            return self._removed(indexing.DocumentsToRemove(keys), progress, upkeep=True)
 
     def refit(
         self,
@@ -458,8 +432,6 @@ class Collection(Operated, StoredDocuments):
         words stay. Searches see either the old state or the new one. Raises LockedError while another process writes,
         UsageError for invalid choices, VectorsError for unusable vectors; nothing is changed then.
         """
-        from moverank.indexer.indexing.vectors_change import change_language, change_vectors
-
         given = {"embedding": embedding, "train_options": train_options and tuple(train_options)}
         choices = {name: value for name, value in (given | {"normalize": normalize}).items() if value is not None}
         changed = vectors or embedding is not None
@@ -476,21 +448,19 @@ class Collection(Operated, StoredDocuments):
                 words = self._found_language() | {name: words[name] for name in words if name != "language"}
             state = (self._store, self.path)
             if changed:
-                now = change_vectors(*state, choices, words, trust_pickle=trust_pickle, progress=progress)
+                now = indexing.change_vectors(*state, choices, words, trust_pickle=trust_pickle, progress=progress)
                 self.settings, self._embedding = now.settings, now.embedding
             elif words:
-                self.settings, self._embedding = change_language(*state, words, self._embedding, progress)
+                self.settings, self._embedding = indexing.change_language(*state, words, self._embedding, progress)
             self._compact(progress, refit=True)
 
     def _found_language(self) -> dict[str, str]:
         """Return the settings by the language of the first stored texts; UsageError if there is no text."""
-        from moverank.indexer.indexing.first_texts import settings_of, stored_language
-
         with self._store.reading() as reader:
-            self.detected = stored_language(reader)
+            self.detected = indexing.stored_language(reader)
         if not self.detected.texts:
             raise UsageError("there is no text yet from which the language could be found: name it")
-        return settings_of(self.detected)
+        return indexing.settings_of(self.detected)
 
     def _state(self, reader: Reader) -> "tuple[Settings, Embedding | None]":
         """Return the settings and word vectors of the state of `reader`, which another process may have changed."""
@@ -584,7 +554,7 @@ class Collection(Operated, StoredDocuments):
 
     def vectors_of(self, words: Sequence[str]) -> "CorpusVocabulary":
         """Return words with their vectors; CollectionError before there are any."""
-        from moverank.indexer.word_factors import CorpusVocabulary
+        from moverank.indexer.values.word_factors import CorpusVocabulary
 
         return CorpusVocabulary.of(words, self.embedding)
 
@@ -599,12 +569,11 @@ class Collection(Operated, StoredDocuments):
 
     def info(self) -> dict[str, Any]:
         """Return sizes, revision and settings by name."""
-        from moverank.indexer.indexing.coverage import coverage
         from moverank.indexer.state.summary import summary
 
         with self._store.reading() as reader:
             settings, embedding = self._state(reader)
             index = self.index_in_use()
             vectors = (len(embedding.words), embedding.dim) if embedding else (0, 0)
-            covered = coverage(reader, self.path, settings, embedding)
+            covered = indexing.measured_coverage(reader, self.path, settings, embedding)
             return summary(reader, self.path, settings, vectors, covered, index.factory if index else None)

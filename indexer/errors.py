@@ -21,8 +21,10 @@ IndexerError
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from moverank.indexer.documents import Changes
+if TYPE_CHECKING:
+    from moverank.indexer.values.documents import Changes
 
 
 class IndexerError(Exception):
@@ -44,11 +46,11 @@ class QueryVectorError(UsageError):
 class PruneRefused(IndexerError):  # noqa: N818 - named after what happened
     """Nothing was changed: pruning would have removed more than half of the documents. `changes` counts rejections."""
 
-    def __init__(self, reason: str, changes: Changes) -> None:
+    def __init__(self, reason: str, changes: "Changes") -> None:
         super().__init__(reason)
         self.changes = changes
 
-    def __reduce__(self) -> tuple[type, tuple[str, Changes]]:
+    def __reduce__(self) -> "tuple[type, tuple[str, Changes]]":
         """Return the class and its arguments, from which another process makes the error again."""
         return type(self), (str(self), self.changes)
 

@@ -1,5 +1,11 @@
 """Opens the collection that `-i` names, which may be in another store, such as shards.
 
+Stores beside a collection in one place are classes of plug-ins and of other packages, found by their entry points.
+A class of the group `moverank.stores` has a `NAME`; `holds(place)` returns whether a place, a text, belongs to it;
+`open(place, wait=seconds)` opens the collection there, which has the methods of `Collection`; `places(place)` returns
+where its parts are, and `check_shared(place)` raises UsageError if several processes cannot open it at once. A
+collection that is served also has `searcher`, `nearest_words`, `changed`, and a tuple as `revision`, as shards have.
+
 If few statements on a SQLite file suffice, SQLAlchemy and numpy are not used: their imports take longer.
 """
 
@@ -8,10 +14,34 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from moverank.indexer.errors import PlugInError
+from moverank.indexer.files.location import is_in_one_place
+from moverank.rerank.plug_ins import PlugIns
+
 if TYPE_CHECKING:
     from moverank.indexer.collection import Collection
     from moverank.indexer.operations.operation import StateContents
-    from moverank.indexer.search_options import Where
+    from moverank.indexer.values.search_options import Where
+
+STORES = PlugIns[Any](
+    "store",
+    {},
+    ("holds", "open", "places", "check_shared"),
+    PlugInError,
+    ("NAME",),
+    named="NAME",
+    contract="the manual's page `plugins`",
+)
+"""The stores by name."""
+
+
+def other_store(place: str | Path) -> Any:
+    """Return the class of the store that a place belongs to; None for a collection in one place."""
+    if is_in_one_place(place):
+        return None
+    kinds = map(STORES.of, STORES.names())
+    return next((kind for kind in kinds if kind.holds(str(place))), None)
+
 
 Opened: TypeAlias = "Collection | Any"
 """An open collection, or one of another store, which has the same methods as far as it can."""
@@ -20,7 +50,6 @@ Opened: TypeAlias = "Collection | Any"
 def open_index(index: Path, *, wait: float = 0.0) -> "Opened":
     """Open a collection; `wait`: seconds that changes wait for other writers. Raises CollectionError."""
     from moverank.indexer.collection import Collection
-    from moverank.indexer.stores import other_store
 
     opened: Opened = (other_store(index) or Collection).open(index, wait=wait)
     return opened
@@ -28,8 +57,6 @@ def open_index(index: Path, *, wait: float = 0.0) -> "Opened":
 
 def places_of(index: Path) -> tuple[str, ...]:
     """Return the place of a collection, or the places of its parts; CollectionError if these cannot be read."""
-    from moverank.indexer.stores import other_store
-
     kind = other_store(index)
     return kind.places(index) if kind else (str(index),)
 

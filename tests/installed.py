@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from moverank.indexer.operations.operation_registry import PLUG_INS
-from moverank.indexer.ranking_spec import ranking_names
+from moverank.indexer.values.ranking_spec import ranking_names
 from moverank.rerank import entry_points
 from moverank.rerank.encoders.first_stages import ENCODERS
 from moverank.rerank.scorers import SCORERS

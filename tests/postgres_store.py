@@ -120,7 +120,7 @@ def _collections_on_postgres(request: pytest.FixtureRequest) -> Iterator[None]:
             raise
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("moverank.indexer.indexing.creation.create_collection", create_there)
+        patch.setattr("moverank.indexer.indexing.create_collection", create_there)
         patch.setenv(_VARIABLE, "postgresql")
         patch.setenv(TRUSTED, str(request.getfixturevalue("tmp_path_factory").getbasetemp()))
         yield

@@ -73,8 +73,12 @@ LIGHT = {
     "moverank.cli",
     "moverank.indexer",
     "moverank.indexer.commands",
-    "moverank.indexer.option",
-    "moverank.indexer.search_options",
+    "moverank.indexer.errors",
+    "moverank.indexer.formatters",
+    "moverank.indexer.reading",
+    "moverank.indexer.values",
+    "moverank.indexer.values.option",
+    "moverank.indexer.values.search_options",
     "moverank.lazy_names",
     "moverank.rerank",
     "moverank.rerank.answer",
@@ -97,7 +101,15 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     assert not loaded & HEAVY
     own = {name for name in loaded if name.split(".")[0] == "moverank"}
     commands = ("moverank.indexer.commands.", "moverank.indexer.plugins")
-    listed = set() if arguments[0] == "search" else {"moverank.indexer.pair_options", "moverank.rerank.entry_points"}
+    listed = (
+        set()
+        if arguments[0] == "search"
+        else {
+            "moverank.indexer.operations",
+            "moverank.indexer.values.pair_options",
+            "moverank.rerank.entry_points",
+        }
+    )
     assert {name for name in own if not name.startswith(commands)} == LIGHT | listed
 
 

@@ -9,12 +9,6 @@ from moverank.lazy_names import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
     from moverank.indexer.collection import Collection as Collection
-    from moverank.indexer.documents import Changes as Changes
-    from moverank.indexer.documents import Document as Document
-    from moverank.indexer.documents import Event as Event
-    from moverank.indexer.documents import Part as Part
-    from moverank.indexer.documents import Rejection as Rejection
-    from moverank.indexer.documents import Watch as Watch
     from moverank.indexer.errors import CollectionError as CollectionError
     from moverank.indexer.errors import IndexerError as IndexerError
     from moverank.indexer.errors import LockedError as LockedError
@@ -31,17 +25,23 @@ if TYPE_CHECKING:
     from moverank.indexer.operations.operation import OperatedState as OperatedState
     from moverank.indexer.operations.operation import Operation as Operation
     from moverank.indexer.operations.operation import Work as Work
-    from moverank.indexer.option import Option as Option
     from moverank.indexer.plugins.evidence.compare import compare as compare
     from moverank.indexer.plugins.proofs.verify import ProofRejected as ProofRejected
     from moverank.indexer.plugins.proofs.verify import Verified as Verified
     from moverank.indexer.plugins.proofs.verify import verify as verify
-    from moverank.indexer.queries import QueryText as QueryText
-    from moverank.indexer.queries import StoredKey as StoredKey
     from moverank.indexer.reranking.reranker import Reranker as Reranker
     from moverank.indexer.search.document_frequencies import DocumentFrequencies as DocumentFrequencies
-    from moverank.indexer.search_options import SearchOptions as SearchOptions
-    from moverank.indexer.settings import Settings as Settings
+    from moverank.indexer.values.documents import Changes as Changes
+    from moverank.indexer.values.documents import Document as Document
+    from moverank.indexer.values.documents import Event as Event
+    from moverank.indexer.values.documents import Part as Part
+    from moverank.indexer.values.documents import Rejection as Rejection
+    from moverank.indexer.values.documents import Watch as Watch
+    from moverank.indexer.values.option import Option as Option
+    from moverank.indexer.values.queries import QueryText as QueryText
+    from moverank.indexer.values.queries import StoredKey as StoredKey
+    from moverank.indexer.values.search_options import SearchOptions as SearchOptions
+    from moverank.indexer.values.settings import Settings as Settings
     from moverank.rerank.answer import Answer as Answer
     from moverank.rerank.bags.bag import Bag as Bag
     from moverank.rerank.bags.bag import Bags as Bags

@@ -14,7 +14,7 @@ _MANY = 200  # keys; shells show a prompt before listing more
 
 def complete_rank(incomplete: str) -> list[str]:
     """Return the rankings whose last term begins as typed: `wmd+0.5*b` becomes `wmd+0.5*bm25`."""
-    from moverank.indexer.ranking_spec import ranking_names
+    from moverank.indexer.values.ranking_spec import ranking_names
 
     begun = max(incomplete.rfind("+"), incomplete.rfind("*")) + 1
     return [incomplete[:begun] + name for name in ranking_names() if name.startswith(incomplete[begun:])]
@@ -48,7 +48,7 @@ def complete_key(context: typer.Context, incomplete: str) -> list[str]:
 
 def complete_source(context: typer.Context, incomplete: str) -> list[str]:
     """Return the sources of the collection that begin as typed, as `info --source` prints them."""
-    from moverank.indexer.scope import UNKNOWN_SOURCE
+    from moverank.indexer.values.scope import UNKNOWN_SOURCE
 
     names: list[str] = []
     with suppress(Exception), _reader(context) as reader:

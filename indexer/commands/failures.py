@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
+from moverank.indexer.errors import IndexerError, UsageError
+
 if TYPE_CHECKING:
     from moverank.indexer.opening import Opened
 
@@ -93,7 +95,6 @@ def error_report(error: Exception) -> ErrorReport | None:
         return ErrorReport("", DONE)
     if hasattr(error, "format_message"):  # a parser error, whose class depends on the version of Typer
         return _parser_failure(error)
-    from moverank.indexer.errors import IndexerError, UsageError
     from moverank.rerank.errors import OptionError, RerankError
 
     if isinstance(error, IndexerError | RerankError):

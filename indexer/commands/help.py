@@ -5,7 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
+from moverank.indexer import formatters
 from moverank.indexer.commands.completion import complete_topic
+from moverank.indexer.errors import UsageError
 
 app = typer.Typer()
 
@@ -49,7 +51,6 @@ def _is_command(context: typer.Context, words: list[str]) -> bool:
 
 def _show_page(topic: str, commands: list[str]) -> None:
     """Show a page of the manual; UsageError for a topic that is neither a page nor a command."""
-    from moverank.indexer.errors import UsageError
     from moverank.indexer.manual import page
     from moverank.rerank.options import did_you_mean
 
@@ -61,8 +62,6 @@ def _show_page(topic: str, commands: list[str]) -> None:
     if sys.stdout.isatty():
         from rich.markdown import Markdown
 
-        from moverank.indexer.formatters.terminal import print_view
-
-        print_view(Markdown(text))
+        formatters.print_view(Markdown(text))
     else:
         typer.echo(text, nl=not text.endswith("\n"))

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from moverank.indexer import formatters
 from moverank.indexer.commands.completion import complete_format, complete_source
 from moverank.indexer.commands.failures import FAILED, NOTHING_CHANGED, interruptible
 from moverank.indexer.commands.option_records import with_records
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json, MarkupIn, SettingChoices, Wait
-from moverank.indexer.search_options import CONVERSION_SECONDS
+from moverank.indexer.errors import UsageError
+from moverank.indexer.values.search_options import CONVERSION_SECONDS
 
 if TYPE_CHECKING:
     from moverank.indexer.commands.update import RunSources
@@ -60,7 +62,6 @@ class ReadingChoices:
 
     def options(self, comments: str | None = None, *, threads: bool = False) -> dict[str, Any]:
         """Return options of `read_documents`, or of `read_threads` with the field of `comments`."""
-        from moverank.indexer.errors import UsageError
         from moverank.indexer.reading import Fields, Selection
 
         texts = self.text_field or []
@@ -170,7 +171,6 @@ class SourceChoices:
 
     def _given_vectors(self) -> "VectorsByKey | None":
         """Return the vectors of --vectors and --keys, None without them; UsageError for one without the other."""
-        from moverank.indexer.errors import UsageError
         from moverank.indexer.reading.inputs.vectors_by_key import VectorsByKey
 
         if self.vectors is not None and self.keys is not None:
@@ -230,8 +230,8 @@ def threads(
     sources: SourceChoices,
 ) -> None:
     """Add or update forum threads: JSON, Discourse, Posts.xml of Stack Exchange, mbox, Maildir; weighted by rank."""
-    from moverank.indexer.ranking_spec import PAPER_GAMMA
     from moverank.indexer.reading import read_threads
+    from moverank.indexer.values.ranking_spec import PAPER_GAMMA
 
     read = partial(read_threads, paths, **reading.options(comments_field, threads=True))
     _run(read, sources.run(paths), settings, {"gamma": PAPER_GAMMA}, target)
@@ -249,19 +249,17 @@ def _run(
     `defaults`: settings of a new collection that the user need not choose.
     """
     from moverank.indexer.commands.update import RunCallbacks, RunSettings, update
-    from moverank.indexer.formatters.progress import Bars
-    from moverank.indexer.formatters.rejection_notes import RejectionNotes
-    from moverank.indexer.formatters.sentences import Planned
-    from moverank.indexer.formatters.terminal import note, print_changes
 
     chosen = RunSettings(settings.chosen(), defaults, settings.trust_pickle, target.wait)
-    planned = Planned() if sources.dry_run else None
-    with interruptible(NOTHING_CHANGED), Bars() as bars, RejectionNotes() as rejected:
+    planned = formatters.Planned() if sources.dry_run else None
+    with interruptible(NOTHING_CHANGED), formatters.Bars() as bars, formatters.RejectionNotes() as rejected:
         callbacks = RunCallbacks(rejected, bars, planned.add if planned else lambda _, __: None)
         updated = update(target.index, read, sources, chosen, callbacks)
     for sentence in updated.sentences():
-        note(sentence)
+        formatters.note(sentence)
     if target.as_json or not updated.refused:
-        print_changes(updated.changes, updated.seconds, planned, as_json=target.as_json, learned=updated.learned)
+        formatters.print_changes(
+            updated.changes, updated.seconds, planned, as_json=target.as_json, learned=updated.learned
+        )
     if updated.failed:
         sys.exit(FAILED)

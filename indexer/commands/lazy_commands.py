@@ -12,6 +12,8 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_group
 
+from moverank.indexer.errors import UsageError
+
 MODULES = {
     "indexing": ("index", "threads"),
     "searching": ("search", "similar", "explain"),
@@ -86,8 +88,6 @@ class Command(TyperCommand):
         single = [each for each in order if isinstance(each, TyperOption) and not (each.multiple or each.is_flag)]
         for each in single:
             if single.count(each) > 1:
-                from moverank.indexer.errors import UsageError
-
                 raise UsageError(f"{each.opts[-1]} is given {single.count(each)} times: give it once")
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from moverank.indexer import formatters, operations
 from moverank.indexer.commands.completion import complete_key
 from moverank.indexer.commands.shared_options import (
     DEFAULT_INDEX,
@@ -20,11 +21,12 @@ from moverank.indexer.commands.shared_options import (
     WhereOption,
     opened,
 )
+from moverank.indexer.errors import IndexerError, UsageError
 
 if TYPE_CHECKING:
     from moverank.indexer.operations.documents import Documents, ListDocuments
-    from moverank.indexer.search_options import Progress
     from moverank.indexer.store import Entry
+    from moverank.indexer.values.search_options import Progress
 
 app = typer.Typer()
 
@@ -45,12 +47,7 @@ def list_documents(
     as_json: Json = False,
 ) -> None:
     """List the documents, one a line: key, title, label and metadata; cut to the width of a terminal, else whole."""
-    from moverank.indexer.errors import UsageError
-    from moverank.indexer.formatters.csv_tables import entry_table, metadata_fields
-    from moverank.indexer.formatters.document_lines import entry_line
-    from moverank.indexer.formatters.terminal import note, print_lines, print_object
     from moverank.indexer.opening import open_listing
-    from moverank.indexer.operations.documents import ListDocuments
 
     if format == "csv" and as_json:
         raise UsageError("--format csv goes without --json")
@@ -58,34 +55,33 @@ def list_documents(
     documents: AbstractContextManager[Any] = opened(index, server) if server else open_listing(index, where)
     with documents as found:
         run: _Run = found.run if server else lambda page: page.of(found)  # in this process, all pages are of one state
-        last = run(ListDocuments(where=where, limit=0))
+        last = run(operations.ListDocuments(where=where, limit=0))
         entries = partial(_entries, run, where, last.found if limit is None else limit)
         if format == "csv":
-            fields = metadata_fields(entry.metadata for entry in entries())
-            print_lines(entry_table(entries(), fields))
+            fields = formatters.metadata_fields(entry.metadata for entry in entries())
+            formatters.print_lines(formatters.entry_table(entries(), fields))
         else:
             for entry in entries():
                 if as_json:
-                    print_object(entry.to_dict())
+                    formatters.print_object(entry.to_dict())
                 else:
-                    typer.echo(entry_line(entry, width))
+                    typer.echo(formatters.entry_line(entry, width))
     if last.why_empty:
-        note(last.why_empty)
+        formatters.note(last.why_empty)
         return
     if as_json:
         return
     if limit is not None and limit < last.found:
-        note(f"{limit:,} of {last.found:,} documents are shown")
+        formatters.note(f"{limit:,} of {last.found:,} documents are shown")
     elif where:
-        note(f"{last.found:,} of {last.total:,} documents pass --where")
+        formatters.note(f"{last.found:,} of {last.total:,} documents pass --where")
 
 
 def _entries(run: _Run, where: list[str] | None, limit: int) -> "Iterator[Entry]":
     """Yield the first `limit` documents, page by page."""
-    from moverank.indexer.operations.documents import PAGE, ListDocuments
-
-    for first in range(0, limit, PAGE):
-        yield from run(ListDocuments(where=where, first=first, limit=min(PAGE, limit - first))).documents
+    for first in range(0, limit, operations.PAGE):
+        size = min(operations.PAGE, limit - first)
+        yield from run(operations.ListDocuments(where=where, first=first, limit=size)).documents
 
 
 @app.command(epilog="Examples: `moverank show thread-17`  `moverank show thread-17 --json`")
@@ -96,20 +92,16 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show documents as they are stored: metadata, words without a vector, and the whole text with its ranks."""
-    from moverank.indexer.formatters.document_lines import document_lines
-    from moverank.indexer.formatters.terminal import print_object, print_text
-    from moverank.indexer.operations.documents import ShowDocument
-
     with opened(index, server) as collection:
-        descriptions = [collection.run(ShowDocument(key=key)) for key in keys]
+        descriptions = [collection.run(operations.ShowDocument(key=key)) for key in keys]
     for number, description in enumerate(descriptions):
         if as_json:
-            print_object(description.to_dict())
+            formatters.print_object(description.to_dict())
             continue
         if number:
             typer.echo()
-        for line in document_lines(description):
-            print_text(line)
+        for line in formatters.description_lines(description):
+            formatters.print_text(line)
 
 
 @app.command(epilog="Examples: `moverank export -o forum.jsonl.gz`  `moverank export --where label=travel`")
@@ -127,25 +119,22 @@ def export(
 ) -> None:
     """Write documents as JSONL, from which `index` or `threads` makes the same documents again, or as a CSV table."""
     from moverank.indexer.collection import Collection
-    from moverank.indexer.formatters.csv_tables import document_table, metadata_fields
-    from moverank.indexer.formatters.progress import Bars
-    from moverank.indexer.formatters.terminal import json_line, note, print_lines
 
     as_csv = format == "csv" or (format is None and output is not None and ".csv" in output.suffixes[-2:])
     with Collection.open(index) as collection, collection.contents(where) as contents:
         if as_csv:
-            fields = metadata_fields(entry.metadata for entry in contents.entries())
-            lines = document_table(contents.documents(), fields)
+            fields = formatters.metadata_fields(entry.metadata for entry in contents.entries())
+            lines = formatters.document_table(contents.documents(), fields)
         else:
-            lines = (json_line(document.to_dict()) for document in contents.documents())
+            lines = (formatters.json_line(document.to_dict()) for document in contents.documents())
         if why_empty := contents.why_empty():
-            note(why_empty)
+            formatters.note(why_empty)
         if output is None or str(output) == "-":
-            print_lines(lines)
+            formatters.print_lines(lines)
         else:
-            with Bars() as bars:
+            with formatters.Bars() as bars:
                 _write_lines(output, lines, len(contents), bars)
-            note(f"{len(contents):,} documents are in {output}")
+            formatters.note(f"{len(contents):,} documents are in {output}")
 
 
 def _write_lines(path: Path, lines: Iterable[str], total: int, progress: "Progress") -> None:
@@ -155,7 +144,6 @@ def _write_lines(path: Path, lines: Iterable[str], total: int, progress: "Progre
     """
     import gzip
 
-    from moverank.indexer.errors import IndexerError
     from moverank.indexer.files.atomic_write import named_file
 
     try:

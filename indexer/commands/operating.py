@@ -7,33 +7,28 @@ from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
+from moverank.indexer import formatters, operations
 from moverank.indexer.commands.option_records import option_of, typed
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json, Server, opened
-from moverank.indexer.option import DeclaredOption, built, options_of
+from moverank.indexer.errors import PlugInError
+from moverank.indexer.values.option import DeclaredOption, built, options_of
 
 
 def operation_app(name: str) -> typer.Typer:
     """Return an app with the command of the operation `name`, which raises PlugInError if the operation is unusable."""
-    from moverank.indexer.errors import PlugInError
-    from moverank.indexer.operations.operation_registry import other_operation
-
     try:
-        kind = other_operation(name)
+        kind = operations.other_operation(name)
     except PlugInError as error:
         return unusable_app(name, str(error))
     options = {name: one for name, one in options_of(kind).items() if one.option.http}
 
     def command(index: Any, server: Any, *, as_json: bool, **given: Any) -> None:
-        from moverank.indexer.formatters.answer_view import answer_view
-        from moverank.indexer.formatters.progress import Bars
-        from moverank.indexer.formatters.terminal import print_object, print_view
-
-        with opened(index, server) as collection, Bars() as bars:
+        with opened(index, server) as collection, formatters.Bars() as bars:
             found = collection.run(built(kind, given), progress=bars)
         if as_json:
-            print_object(found.to_dict())
+            formatters.print_object(found.to_dict())
         else:
-            print_view(answer_view(found))
+            formatters.print_view(formatters.view_of_answer(found))
 
     shared = [("index", Index, DEFAULT_INDEX), ("server", Server, None), ("as_json", Json, False)]
     parameters = [*(_parameter(kind, one) for one in options.values()), *(_named(*one) for one in shared)]
@@ -47,8 +42,6 @@ def unusable_app(name: str, sentence: str) -> typer.Typer:
     """Return an app with the command `name`, which raises PlugInError with a sentence."""
 
     def command() -> None:
-        from moverank.indexer.errors import PlugInError
-
         raise PlugInError(sentence)
 
     app = typer.Typer()

@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_args, get_origin
 import typer
 
 from moverank.indexer.commands.completion import complete_field, complete_rank
-from moverank.indexer.option import Option, options_of
+from moverank.indexer.values.option import Option, options_of
 
 
 def with_records(function: Callable[..., None]) -> Callable[..., None]:
@@ -83,7 +83,7 @@ def typed(kind: Any) -> Any:
 
 
 def _typed_limit(typed: str) -> float | str:
-    from moverank.indexer.limit_or_share import typed_limit
+    from moverank.indexer.values.limit_or_share import typed_limit
 
     return typed_limit(typed)
 

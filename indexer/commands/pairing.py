@@ -5,10 +5,12 @@ from typing import Annotated
 
 import typer
 
+from moverank.indexer import formatters, operations
 from moverank.indexer.commands.failures import committing, interruptible
 from moverank.indexer.commands.option_records import with_records
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json, TableFormat, Wait
-from moverank.indexer.pair_options import DedupeOptions, PairOptions
+from moverank.indexer.errors import UsageError
+from moverank.indexer.values.pair_options import DedupeOptions, PairOptions
 
 app = typer.Typer()
 
@@ -33,30 +35,25 @@ def pairs(
     as_json: Json = False,
 ) -> None:
     """Find the documents that are near each other: all pairs within a distance, or the nearest ones; exact."""
-    from moverank.indexer.errors import UsageError
-    from moverank.indexer.formatters.lines import cluster_objects, csv_lines, lines, pair_objects, summary_line
-    from moverank.indexer.formatters.progress import Bars
-    from moverank.indexer.formatters.terminal import note, print_lines, print_object
     from moverank.indexer.opening import open_index
-    from moverank.indexer.operations.pairs import FindPairs
 
     if format == "csv" and as_json:
         raise UsageError("--format csv goes without --json")
     resumed = interruptible(_CONTINUES)
-    with open_index(index) as collection, Bars() as bars, resumed:
-        found = collection.run(FindPairs(search=search), progress=bars)
+    with open_index(index) as collection, formatters.Bars() as bars, resumed:
+        found = collection.run(operations.FindPairs(search=search), progress=bars)
     if as_json:
-        for each in cluster_objects(found) if clusters else pair_objects(found):
-            print_object(each)
+        for each in formatters.cluster_objects(found) if clusters else formatters.pair_objects(found):
+            formatters.print_object(each)
         if found.why_empty:
-            note(found.why_empty)
+            formatters.note(found.why_empty)
         return
     if format == "csv":
-        print_lines(csv_lines(found, clusters=clusters))
+        formatters.print_lines(formatters.csv_lines(found, clusters=clusters))
     else:
-        for line in lines(found, clusters=clusters, aligned=sys.stdout.isatty()):
+        for line in formatters.pair_lines(found, clusters=clusters, aligned=sys.stdout.isatty()):
             typer.echo(line)
-    note(summary_line(found))
+    formatters.note(formatters.summary_line(found))
 
 
 @app.command(
@@ -81,29 +78,19 @@ def dedupe(
 
     The text output shows the ten farthest of the others; --json and --format csv list all.
     """
-    from moverank.indexer.errors import UsageError
-    from moverank.indexer.formatters.duplicate_tables import (
-        duplicate_csv_lines,
-        duplicate_objects,
-        duplicates_summary,
-        duplicates_view,
-    )
-    from moverank.indexer.formatters.progress import Bars
-    from moverank.indexer.formatters.terminal import note, print_lines, print_object, print_view
     from moverank.indexer.opening import open_index
-    from moverank.indexer.operations.dedupe import deduplicated
 
     if format == "csv" and (as_json or search.explained):
         raise UsageError("--format csv goes without --json and --flows")
     unchanged = f"nothing was removed; {_CONTINUES}"
     opened = open_index(index, wait=wait)
-    with opened as collection, interruptible(unchanged), committing(collection, unchanged), Bars() as bars:
-        found = deduplicated(collection, search, bars, remove=remove, confirmed=yes, dry_run=dry_run)
+    with opened as collection, interruptible(unchanged), committing(collection, unchanged), formatters.Bars() as bars:
+        found = operations.deduplicated(collection, search, bars, remove=remove, confirmed=yes, dry_run=dry_run)
     if as_json:
-        for each in duplicate_objects(found, flows=search.explained):
-            print_object(each)
+        for each in formatters.duplicate_objects(found, flows=search.explained):
+            formatters.print_object(each)
     elif format == "csv":
-        print_lines(duplicate_csv_lines(found))
+        formatters.print_lines(formatters.duplicate_csv_lines(found))
     elif found.removed or found.differing:
-        print_view(duplicates_view(found, flows=search.explained))
-    note(duplicates_summary(found, remove=remove))
+        formatters.print_view(formatters.duplicates_view(found, flows=search.explained))
+    formatters.note(formatters.duplicates_summary(found, remove=remove))

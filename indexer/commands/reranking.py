@@ -6,10 +6,12 @@ from typing import Annotated
 
 import typer
 
+from moverank.indexer import formatters, reading
 from moverank.indexer.commands.failures import FAILED
 from moverank.indexer.commands.option_records import with_records
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index, Json, MarkupIn, Rank
-from moverank.indexer.search_options import LONGEST_PASSAGE
+from moverank.indexer.errors import UsageError
+from moverank.indexer.values.search_options import LONGEST_PASSAGE
 
 app = typer.Typer()
 
@@ -85,38 +87,32 @@ class RerankChoices:
 @with_records
 def rerank(*, given: CandidateChoices, index: Index = DEFAULT_INDEX, chosen: RerankChoices) -> None:
     """Rank the candidates of another engine, each query's as it is read; the result has the same form."""
-    from moverank.indexer.errors import UsageError
-    from moverank.indexer.formatters.escaping import printable, printable_json
-    from moverank.indexer.formatters.lines import reranked_lines
-    from moverank.indexer.formatters.terminal import note, print_object
-    from moverank.indexer.reading.inputs.candidate_lists import read_candidate_lists
-    from moverank.indexer.reading.inputs.queries import read_batch
     from moverank.indexer.reranking.lists import ListReranker, RerankOptions
 
     if given.run == given.queries == "-":
         raise UsageError("only one of --run and --queries can be standard input")
     if chosen.language is not None and chosen.embedding is None:
         raise UsageError("--language goes with --embedding: a collection has its language")
-    batch = read_batch(given.queries) if given.queries else []
+    batch = reading.read_batch(given.queries) if given.queries else []
     faults = [f"{query.id}: {query.problem}" for query in batch if query.problem]
     for fault in faults:
-        note(fault)
+        formatters.note(fault)
     complete = not faults
     texts = {query.id: query.document for query in batch if not query.problem}
     options = RerankOptions(**{one.name: getattr(chosen, one.name) for one in fields(RerankOptions)})
     with ListReranker(index, chosen.embedding, texts, options) as reranker:
-        for candidates, ranking in reranker.rank(read_candidate_lists(given.run, chosen.markup)):
+        for candidates, ranking in reranker.rank(reading.read_candidate_lists(given.run, chosen.markup)):
             if candidates.record is None and not chosen.as_json and (chosen.highlight or chosen.passage is not None):
                 raise UsageError("a TREC run has no places: leave --highlight and --passage out, or add --json")
             faults = [f"{candidates.id}: {ranking.problem}"] if ranking.problem else candidates.notes
             for fault in faults:
                 complete = False
-                note(fault)
+                formatters.note(fault)
             if chosen.as_json:
                 problems = {"problems": faults} if faults and not ranking.problem else {}
-                print_object({"query": candidates.id} | ranking.to_dict() | problems)
+                formatters.print_object({"query": candidates.id} | ranking.to_dict() | problems)
                 continue
-            for line in reranked_lines(candidates, ranking, chosen.tag):
-                typer.echo(printable(line) if candidates.record is None else printable_json(line))
+            for line in formatters.reranked_lines(candidates, ranking, chosen.tag):
+                typer.echo(formatters.printable(line) if candidates.record is None else formatters.printable_json(line))
     if not complete:
         sys.exit(FAILED)

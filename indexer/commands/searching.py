@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
+from moverank.indexer import formatters, reading
 from moverank.indexer.commands.completion import complete_key
 from moverank.indexer.commands.failures import FAILED, interruptible
 from moverank.indexer.commands.option_records import option_of, with_records
@@ -24,12 +25,13 @@ from moverank.indexer.commands.shared_options import (
     WhereOption,
     opened,
 )
-from moverank.indexer.search_options import SHOWN, SearchOptions
+from moverank.indexer.errors import UsageError
+from moverank.indexer.values.search_options import SHOWN, SearchOptions
 
 if TYPE_CHECKING:
     from moverank.indexer.operations.operated import Operated
-    from moverank.indexer.queries import QueryText
     from moverank.indexer.reading.inputs.queries import BatchQuery
+    from moverank.indexer.values.queries import QueryText
     from moverank.rerank.ranking import Ranking
 
 app = typer.Typer()
@@ -63,9 +65,8 @@ class QueryChoices:
         """Return the vector of a single query, if one is given."""
         if self.query_vector is None:
             return None
-        from moverank.indexer.reading.inputs.queries import read_query_vector
 
-        return read_query_vector(self.query_vector)
+        return reading.read_query_vector(self.query_vector)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +117,6 @@ class OutputChoices:
 
     def check(self) -> None:
         """Raise UsageError for choices that do not go together, and an error for a page that cannot be written."""
-        from moverank.indexer.errors import UsageError
-
         if self.as_json and self.format != "text":
             raise UsageError(f"--format {self.format} goes without --json")
         if self.format != "text" and (self.highlight or self.passage is not None):
@@ -159,8 +158,6 @@ def search(
     output: OutputChoices,
 ) -> None:
     """Find the documents nearest to a text, a file or a thread."""
-    from moverank.indexer.errors import UsageError
-
     if sum(one is not None for one in (query, queries, given.file, given.thread)) != 1:
         raise UsageError("give one of these: a query, --file FILE, --thread FILE, or --queries FILE")
     if output.format == "trec" and queries is None:
@@ -260,11 +257,8 @@ def explain(
 ) -> None:
     """Show the flows behind one distance, of a text, a file or a document: which word moved where, at what cost."""
     from moverank.indexer.files.atomic_write import write_text
-    from moverank.indexer.formatters.html_page import explanation_page
-    from moverank.indexer.formatters.marking import as_written
-    from moverank.indexer.formatters.terminal import explanation_view, print_object, print_view, why_not_view
     from moverank.indexer.opening import open_index
-    from moverank.indexer.queries import query_document
+    from moverank.indexer.values.queries import query_document
 
     first, key = _compared(query, key, given, text=chosen.text)
     ranked: dict[str, Any] = {"rank": chosen.rank, "gamma": chosen.gamma}
@@ -281,29 +275,26 @@ def explain(
         with collection.contents() as contents:
             source = contents.describe(similar).document if similar else query_document(first)
             target = contents.describe(key).document
-        shown = as_written(explanation, source, target)
+        shown = formatters.as_written(explanation, source, target)
     if chosen.html is not None:
-        write_text(chosen.html, explanation_page(shown, _named(first), key))
+        write_text(chosen.html, formatters.explanation_page(shown, _named(first), key))
     if chosen.as_json:
-        print_object(explanation.to_dict() | ({"why_not": why.to_dict()} if why else {}))
+        formatters.print_object(explanation.to_dict() | ({"why_not": why.to_dict()} if why else {}))
         return
-    print_view(explanation_view(shown, None if similar is None else (similar, key)))
+    formatters.print_view(formatters.explanation_view(shown, None if similar is None else (similar, key)))
     if why:
-        print_view(why_not_view(why))
+        formatters.print_view(formatters.why_not_view(why))
 
 
 def _compared(query: str, key: str | None, given: QueryChoices, *, text: bool) -> "tuple[QueryText, str]":
     """Return the two sides of `explain`: a text, a key or a document of a file, and a key. Raises UsageError."""
-    from moverank.indexer.errors import UsageError
-    from moverank.indexer.reading.inputs.queries import single_query
-
     if given.file is None and given.thread is None:
         if key is None:
             raise UsageError("give two: a text or the key of a document, then the key of the document to compare with")
         return query, key
     if key is not None or text or (given.file is not None and given.thread is not None):
         raise UsageError("give one of these: a text or key, --file FILE or --thread FILE; then the key of a document")
-    return single_query(given.file, given.thread) or "", query
+    return reading.single_query(given.file, given.thread) or "", query
 
 
 @contextmanager
@@ -323,7 +314,7 @@ def _named(query: "QueryText") -> str:
     """Return the name of a query on a page: a text or key, a title, or the beginning of its first text."""
     if isinstance(query, str):
         return query
-    from moverank.indexer.documents import title_and_texts
+    from moverank.indexer.values.documents import title_and_texts
 
     return next((" ".join(text.split())[:_NAME] for text in title_and_texts(query) if text.strip()), "")
 
@@ -341,27 +332,23 @@ def _queries(text: str | None, queries: str | None, given: QueryChoices) -> "tup
     """Return the queries of a file of many, and the single one, None if there are many."""
     if text is not None:
         return [], text
-    from moverank.indexer.reading.inputs.queries import read_batch, single_query, with_vectors
 
-    batch = read_batch(queries) if queries is not None else []
+    batch = reading.read_batch(queries) if queries is not None else []
     if given.query_vector is not None and queries is not None:
-        batch = with_vectors(batch, given.query_vector)
-    return batch, single_query(given.file, given.thread)
+        batch = reading.with_vectors(batch, given.query_vector)
+    return batch, reading.single_query(given.file, given.thread)
 
 
 def _note_language(collection: "Any", query: str, unknown: Sequence[str]) -> None:
     """Print a note if a query with words without a vector is of another language than the collection."""
     from moverank.indexer.commands.text_notes import query_note
-    from moverank.indexer.formatters.terminal import note
 
     if sentence := query_note(query, len(unknown), collection.settings):
-        note(sentence)
+        formatters.note(sentence)
 
 
 def _check_proven(proof: Path | None, *, several: bool, server: str | None) -> None:
     """Raise UsageError for a search that has no `proof`: of several queries, or by a server."""
-    from moverank.indexer.errors import UsageError
-
     if proof and several:
         raise UsageError("--proof is of one query: search for each of several by itself")
     if proof and server:
@@ -370,13 +357,11 @@ def _check_proven(proof: Path | None, *, several: bool, server: str | None) -> N
 
 def _proving(collection: "Operated", proof: Path) -> "Callable[..., Ranking]":
     """Return the search of a collection that writes a `proof`."""
-    from moverank.indexer.formatters.progress import Bars
-    from moverank.indexer.formatters.terminal import note
 
     def search(*arguments: Any, **named: Any) -> "Ranking":
-        with interruptible("there is no proof"), Bars() as bars:
+        with interruptible("there is no proof"), formatters.Bars() as bars:
             ranking = collection.prove(proof, *arguments, progress=bars, **named)
-        note(f"the proof is in {proof}: `moverank verify {proof}`")
+        formatters.note(f"the proof is in {proof}: `moverank verify {proof}`")
         return ranking
 
     return search
@@ -392,9 +377,7 @@ def _opened(index: Path, server: str | None, options: SearchOptions) -> "Iterato
 
 def _prepare(collection: "Operated", options: SearchOptions) -> None:
     """Compute the data that the first search by some rankings needs, with a progress bar."""
-    from moverank.indexer.formatters.progress import Bars
-
-    with Bars() as bars:
+    with formatters.Bars() as bars:
         collection.prepare(options, progress=bars)
 
 
@@ -417,13 +400,12 @@ def _with_page(
         yield from rankings
         return
     from moverank.indexer.files.atomic_write import write_text
-    from moverank.indexer.formatters.html_page import ranking_page
 
     answers = []
     for (id_, text), ranking in zip(queries, rankings, strict=True):
         answers.append((text or id_, ranking))
         yield _only_requested(ranking, output) if output.as_json else ranking
-    write_text(output.html, ranking_page(answers))
+    write_text(output.html, formatters.ranking_page(answers))
 
 
 def _only_requested(ranking: "Ranking", output: OutputChoices) -> "Ranking":
@@ -437,30 +419,29 @@ def _only_requested(ranking: "Ranking", output: OutputChoices) -> "Ranking":
 
 def _print_ranking(name: str, ranking: "Ranking", output: OutputChoices) -> None:
     """Print the ranking of a single query, which a page calls `name`."""
-    from moverank.indexer.formatters.terminal import print_hit_table, print_ranking
-    from moverank.indexer.search_options import silent
+    from moverank.indexer.values.search_options import silent
 
     for shown in _with_page([("", name)], [ranking], output):
         if output.format == "csv":
-            print_hit_table([("", "")], [shown], several=False, progress=silent)
+            formatters.print_hit_table([("", "")], [shown], several=False, progress=silent)
         else:
-            print_ranking(shown, shown.seconds, flows=output.explain, as_json=output.as_json)
+            formatters.print_ranking(shown, shown.seconds, flows=output.explain, as_json=output.as_json)
 
 
 def _print_rankings(queries: Sequence[tuple[str, str]], rankings: "Iterable[Ranking]", output: OutputChoices) -> None:
     """Print the rankings of queries (id, text or key) as they are found; exit code 1 if one of them has a problem."""
-    from moverank.indexer.formatters.progress import Bars
-    from moverank.indexer.formatters.terminal import print_hit_table, print_rankings, print_run
-    from moverank.indexer.search_options import silent
+    from moverank.indexer.values.search_options import silent
 
     rankings = _with_page(queries, rankings, output)
     # Rankings on the same terminal would be interleaved with the bar.
-    with Bars() if not sys.stdout.isatty() else nullcontext(silent) as bars:
+    with formatters.Bars() if not sys.stdout.isatty() else nullcontext(silent) as bars:
         if output.format == "trec":
-            complete = print_run(queries, rankings, progress=bars)
+            complete = formatters.print_run(queries, rankings, progress=bars)
         elif output.format == "csv":
-            complete = print_hit_table(queries, rankings, several=True, progress=bars)
+            complete = formatters.print_hit_table(queries, rankings, several=True, progress=bars)
         else:
-            complete = print_rankings(queries, rankings, flows=output.explain, as_json=output.as_json, progress=bars)
+            complete = formatters.print_rankings(
+                queries, rankings, flows=output.explain, as_json=output.as_json, progress=bars
+            )
     if not complete:
         sys.exit(FAILED)

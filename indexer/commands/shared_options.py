@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
+from moverank.indexer import reading
 from moverank.indexer.commands.completion import complete_field, complete_rank
 from moverank.indexer.commands.option_records import option_of, typed_option
-from moverank.indexer.search_options import FILTER, SearchOptions
+from moverank.indexer.errors import UsageError
+from moverank.indexer.values.search_options import FILTER, SearchOptions
 
 if TYPE_CHECKING:
     from moverank.indexer.operations.operated import Operated
@@ -62,7 +64,7 @@ def opened(index: Path, server: str | None) -> "Iterator[Operated]":
     """Open a collection, or a server's collection of the same name."""
     if server:
         from moverank.indexer.files.location import collection_name
-        from moverank.indexer.stores import STORES
+        from moverank.indexer.opening import STORES
 
         name = None if index == DEFAULT_INDEX else collection_name(index)
         yield STORES.of("server")(server, name, os.environ.get("MOVERANK_TOKEN"))
@@ -118,37 +120,29 @@ def _options(value: str) -> tuple[str, ...]:
 
 
 def _switch(value: str) -> bool:
-    from moverank.indexer.errors import UsageError
-
     if value not in ("yes", "no"):
         raise UsageError(f"normalize must be yes or no, not {value!r}")
     return value == "yes"
 
 
 def _stop_words(value: str) -> str | tuple[str, ...]:
-    from moverank.indexer.reading.inputs.word_list import read_words
     from moverank.rerank.words.tokenizer import LISTS
 
-    return value if value in LISTS else read_words(value, "the stop words")
+    return value if value in LISTS else reading.read_words(value, "the stop words")
 
 
 def _vocabulary(value: str) -> tuple[str, ...]:
-    from moverank.indexer.errors import UsageError
-    from moverank.indexer.reading.inputs.word_list import read_words
-
-    words = read_words(value, "the words of the vocabulary")
+    words = reading.read_words(value, "the words of the vocabulary")
     if not words:
         raise UsageError(f"{value} has no word: a vocabulary has one a line, the most frequent first")
     return words
 
 
 def _phrases(value: str) -> tuple[str, ...]:
-    from moverank.indexer.errors import UsageError
-    from moverank.indexer.reading.inputs.word_list import read_words
     from moverank.rerank.words.languages import NO_LANGUAGE
     from moverank.rerank.words.phrases import folded_phrase
 
-    phrases = () if value == "none" else read_words(value, "the phrases")
+    phrases = () if value == "none" else reading.read_words(value, "the phrases")
     for phrase in phrases:
         if folded_phrase(phrase, NO_LANGUAGE) is None:
             raise UsageError(f"{value}: {phrase!r} is no phrase: one is 2 to 8 words joined by `_`, such as new_york")
@@ -194,7 +188,6 @@ def chosen_settings(given: Iterable[str] | None, names: Collection[str] = SETTIN
 
     The options of a repeated name add up; of other repeated names, the last value wins.
     """
-    from moverank.indexer.errors import UsageError
     from moverank.rerank.options import did_you_mean
 
     chosen: dict[str, Any] = {}

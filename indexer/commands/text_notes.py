@@ -3,12 +3,15 @@
 import re
 from collections.abc import Iterator, Sequence
 from shlex import quote
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from moverank.indexer.collection import Collection
-    from moverank.indexer.settings import Settings
-    from moverank.rerank.words.detection import Detected
+from moverank.indexer import formatters, indexing
+from moverank.indexer.collection import Collection
+from moverank.indexer.files.location import display_name
+from moverank.indexer.values.settings import Settings
+from moverank.rerank.words.detection import Detected, can_detect, detected
+from moverank.rerank.words.languages import CODES, NO_LANGUAGE, language_of
+from moverank.rerank.words.segmentation import AUTO, VOCABULARY, WHOLE, segmentation_of
+from moverank.rerank.words.tokenizer import AUTO_WORDS, Tokenizer, stop_words
 
 _SAMPLE = 50
 """Number of texts whose language is determined."""
@@ -39,8 +42,6 @@ def language_notes(collection: "Collection", revision: int, last: int) -> Iterat
     That is the one that the setting "auto" chose, or one that the collection does not have; also scripts without spaces
     where each run of letters counts as one word, or few words split them.
     """
-    from moverank.rerank.words.languages import NO_LANGUAGE
-
     own = collection.settings
     if collection.detected:
         yield chosen_language_note(collection.detected, collection)
@@ -72,9 +73,6 @@ def query_note(query: str, unknown: int, own: "Settings") -> str | None:
 
     `unknown` is the number of its words without a vector: with few of them, the language does no harm.
     """
-    from moverank.rerank.words.detection import can_detect, detected
-    from moverank.rerank.words.languages import NO_LANGUAGE
-
     words = len(own.tokenizer.words(query))
     if own.language == NO_LANGUAGE or words < _LEAST_WORDS or 4 * unknown < words or not can_detect():
         return None
@@ -90,10 +88,8 @@ def query_note(query: str, unknown: int, own: "Settings") -> str | None:
 
 def _sample(collection: "Collection", revision: int, last: int) -> list[str]:
     """Return the beginnings of some new texts, evenly spread; training changes all documents, also older ones."""
-    from moverank.indexer.indexing.first_texts import spread_texts
-
     with collection.reading() as reader:
-        return spread_texts(reader, [id_ for id_ in reader.changed_ids(revision) if id_ > last], _SAMPLE)
+        return indexing.spread_texts(reader, [id_ for id_ in reader.changed_ids(revision) if id_ > last], _SAMPLE)
 
 
 def _other_language(texts: Sequence[str], own: "Settings") -> str | None:
@@ -101,8 +97,6 @@ def _other_language(texts: Sequence[str], own: "Settings") -> str | None:
 
     Nothing is loaded where the share of stop words shows that the language is the collection's.
     """
-    from moverank.rerank.words.detection import can_detect, detected
-
     if _has_stop_words(texts, own) or not can_detect():
         return None
     try:
@@ -115,8 +109,6 @@ def _other_language(texts: Sequence[str], own: "Settings") -> str | None:
 
 def _has_stop_words(texts: Sequence[str], own: "Settings") -> bool:
     """Return whether so many words of texts are stop words of the collection's language that they are of it."""
-    from moverank.rerank.words.tokenizer import AUTO_WORDS, Tokenizer, stop_words
-
     listed = stop_words(AUTO_WORDS, own.language)
     split = Tokenizer(language=own.language).words
     words = [word for text in texts for word in split(text)]
@@ -129,29 +121,22 @@ def _other_note(other: str, own: "Settings") -> str:
 
 def _named(code: str) -> str:
     """Return the name of a language that was found, with its code."""
-    from moverank.rerank.words.languages import CODES, language_of
-
     return f"{language_of(code).name.capitalize()} ({code})" if code in CODES else f"another language ({code})"
 
 
 def _name(code: str) -> str:
-    from moverank.rerank.words.languages import language_of
-
     return language_of(code).name.capitalize()
 
 
 def _unspaced_note(texts: Sequence[str], own: "Settings") -> str:
     """Return a sentence on texts without spaces whose runs of letters count as one word, "" if there are few."""
-    from moverank.indexer.formatters.sentences import percentage
-    from moverank.rerank.words.segmentation import WHOLE
-
     letters = "".join(char for text in texts for char in text if char.isalpha())
     share = len(_UNSPACED.findall(letters)) / max(1, len(letters))
     if share < _MANY or own.segmentation != WHOLE:
         return ""
     return (
-        f"{percentage(share)} of the letters are of a script without spaces between words, such as Chinese, Japanese "
-        "or Thai, so that whole sentences count as one word and few queries match"
+        f"{formatters.percentage(share)} of the letters are of a script without spaces between words, such as Chinese, "
+        "Japanese or Thai, so that whole sentences count as one word and few queries match"
     )
 
 
@@ -160,8 +145,6 @@ def _remedy(collection: "Collection", other: str, last: int) -> str:
 
     Documents up to the id `last` are of its own language: new ones belong to another collection.
     """
-    from moverank.rerank.words.languages import CODES, NO_LANGUAGE
-
     if last:
         several = f"{_command(collection, NO_LANGUAGE)} for texts of several languages"
         return f"a collection of their own finds more, or {several}"
@@ -175,16 +158,11 @@ def _command(collection: "Collection", code: str) -> str:
 
 def refit_command(collection: "Collection", options: str) -> str:
     """Return the command line of a refit of this collection with some options."""
-    from moverank.indexer.files.location import display_name
-
     return f"`moverank refit -i {quote(display_name(collection.path))} {options}`"
 
 
 def _vocabulary_note(collection: "Collection") -> Iterator[str]:
     """Report that few words split the texts since ICU is missing."""
-    from moverank.rerank.words.languages import language_of
-    from moverank.rerank.words.segmentation import AUTO, VOCABULARY, segmentation_of
-
     own = collection.settings
     words = len(str(own.vocabulary or "").split())
     best = segmentation_of(AUTO, spaces=language_of(own.language).spaces)

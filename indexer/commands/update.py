@@ -11,7 +11,6 @@ from moverank.indexer.collection import Collection
 from moverank.indexer.commands.failures import committing
 from moverank.indexer.commands.text_notes import language_notes
 from moverank.indexer.commands.vector_notes import given_vectors_notes, notes_of_run
-from moverank.indexer.documents import Changes, Document, Metadata, NamedSource, Rejection
 from moverank.indexer.errors import NoCollection, PruneRefused
 from moverank.indexer.indexing.creation import TRAINED
 from moverank.indexer.indexing.uncompared import check_dedupe
@@ -19,8 +18,9 @@ from moverank.indexer.opening import Opened, open_index
 from moverank.indexer.reading.finding.origins import Origins
 from moverank.indexer.reading.inputs.vectors_by_key import VectorsByKey
 from moverank.indexer.reading.reading import Read
-from moverank.indexer.search_options import Progress, silent
-from moverank.indexer.settings import AUTO_INDEX, FLAT_INDEX, Settings
+from moverank.indexer.values.documents import Changes, Document, Metadata, NamedSource, Rejection
+from moverank.indexer.values.search_options import Progress, silent
+from moverank.indexer.values.settings import AUTO_INDEX, FLAT_INDEX, Settings
 
 
 @dataclass(frozen=True, slots=True)

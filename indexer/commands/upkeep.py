@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from moverank.indexer import formatters, operations
 from moverank.indexer.commands.completion import complete_key, complete_source
 from moverank.indexer.commands.failures import FAILED, NOTHING_CHANGED, committing, interruptible
 from moverank.indexer.commands.option_records import with_records
@@ -21,6 +22,7 @@ from moverank.indexer.commands.shared_options import (
     WhereOption,
     chosen_settings,
 )
+from moverank.indexer.errors import UsageError
 
 app = typer.Typer()
 
@@ -57,9 +59,6 @@ def remove(
     as_json: Json = False,
 ) -> None:
     """Remove documents by key, or by --source and --where; if any key is unknown, nothing is removed."""
-    from moverank.indexer.errors import UsageError
-    from moverank.indexer.formatters.progress import Bars
-    from moverank.indexer.formatters.terminal import print_changes, print_object
     from moverank.indexer.opening import open_index
 
     where, source, dry_run = removed.where, removed.source, removed.dry_run
@@ -67,14 +66,14 @@ def remove(
         raise UsageError("name the documents to remove either by their keys, or by --where, --source or both")
     began = perf_counter()
     opened = open_index(index, wait=wait)
-    with opened as collection, interruptible(NOTHING_CHANGED), committing(collection), Bars() as bars:
+    with opened as collection, interruptible(NOTHING_CHANGED), committing(collection), formatters.Bars() as bars:
         chosen: dict[str, Any] = {"where": where, "source": source, "everything": removed.yes, "dry_run": dry_run}
         changes = collection.remove(keys or (), **chosen, progress=bars)
         documents = len(collection)
     if not dry_run:
-        print_changes(changes, perf_counter() - began, as_json=as_json)
+        formatters.print_changes(changes, perf_counter() - began, as_json=as_json)
     elif as_json:
-        print_object({"removed": changes.removed, "documents": documents, "dry_run": True})
+        formatters.print_object({"removed": changes.removed, "documents": documents, "dry_run": True})
     else:
         typer.echo(f"{changes.removed:,} of {documents:,} documents would be removed")
 
@@ -118,9 +117,6 @@ def refit(*, index: Index = DEFAULT_INDEX, changed: RefitChoices, wait: Wait = 0
     New documents are encoded by the last fit.
     """
     from moverank.indexer.commands.vector_notes import refit_notes
-    from moverank.indexer.formatters.progress import Bars
-    from moverank.indexer.formatters.sentences import refit_lines
-    from moverank.indexer.formatters.terminal import note, print_object
     from moverank.indexer.opening import open_index
 
     began, settings = perf_counter(), changed.chosen()
@@ -129,17 +125,17 @@ def refit(*, index: Index = DEFAULT_INDEX, changed: RefitChoices, wait: Wait = 0
         open_index(index, wait=wait) as collection,
         interruptible(NOTHING_CHANGED),
         committing(collection),
-        Bars() as bars,
+        formatters.Bars() as bars,
     ):
         collection.refit(progress=bars, **settings)
         info = collection.info()
         if "shards" not in info:
             for sentence in refit_notes(collection, info["coverage"], **of_run):
-                note(sentence)
+                formatters.note(sentence)
     if as_json:
-        print_object(info)
+        formatters.print_object(info)
         return
-    for line in refit_lines(info, perf_counter() - began, **of_run):
+    for line in formatters.refit_lines(info, perf_counter() - began, **of_run):
         typer.echo(line)
 
 
@@ -162,28 +158,22 @@ def info(
     if digest is not None:
         _print_digest(index, digest, source=source, as_json=as_json)
         return
-    from moverank.indexer.formatters.json_objects import sources_object
-    from moverank.indexer.formatters.terminal import print_object
     from moverank.indexer.opening import index_info, open_index
 
     if source:
         with open_index(index) as collection:
-            info = sources_object(collection.sources())
+            info = formatters.sources_object(collection.sources())
     else:
         info = index_info(index)
     if as_json:
-        print_object(info)
+        formatters.print_object(info)
     else:
-        from moverank.indexer.formatters.terminal import info_view, print_view, sources_view
-
-        print_view(sources_view(info["sources"]) if source else info_view(info))
+        formatters.print_view(formatters.sources_view(info["sources"]) if source else formatters.info_view(info))
 
 
 def _print_digest(index: Path, rank: str, *, source: bool, as_json: bool) -> None:
     """Print the digest of a collection in one place by a ranking."""
     from moverank.indexer.collection import Collection
-    from moverank.indexer.errors import UsageError
-    from moverank.indexer.formatters.terminal import print_object
     from moverank.indexer.opening import open_index
 
     with open_index(index) as collection:
@@ -191,7 +181,7 @@ def _print_digest(index: Path, rank: str, *, source: bool, as_json: bool) -> Non
             raise UsageError("--digest is of a collection in one place, not in shards, and goes without --source")
         found = collection.digest(rank)
     if as_json:
-        print_object({"digest": found, "ranking": rank})
+        formatters.print_object({"digest": found, "ranking": rank})
     else:
         typer.echo(found)
 
@@ -211,14 +201,11 @@ def check(
 ) -> None:
     """Verify the database, the word vectors, and that all derived files agree with them."""
     from moverank.indexer.collection import Collection
-    from moverank.indexer.formatters.progress import Bars
-    from moverank.indexer.formatters.terminal import print_check
     from moverank.indexer.maintenance.check import check_collection
     from moverank.indexer.maintenance.repair import repair as repair_collection
-    from moverank.indexer.operations.operation_registry import operation_named
 
-    check_searches = operation_named("check-searches")(searches=searches) if searches else None
-    with interruptible("what was repaired is kept" if repair else NOTHING_CHANGED), Bars() as bars:
+    check_searches = operations.operation_named("check-searches")(searches=searches) if searches else None
+    with interruptible("what was repaired is kept" if repair else NOTHING_CHANGED), formatters.Bars() as bars:
         report = repair_collection(index, wait=wait, progress=bars) if repair else check_collection(index)
         problems = report.sentences()
         if check_searches and problems:
@@ -226,7 +213,7 @@ def check(
         elif check_searches:
             with Collection.open(index) as collection:
                 problems = collection.run(check_searches, progress=bars).problems
-    print_check(problems, as_json=as_json)
+    formatters.print_check(problems, as_json=as_json)
     if problems:
         sys.exit(FAILED)
 
@@ -238,14 +225,12 @@ def backup(
     as_json: Json = False,
 ) -> None:
     """Copy one consistent state of the collection, even while other processes write to it."""
-    from moverank.indexer.formatters.progress import Bars
-    from moverank.indexer.formatters.terminal import print_object
     from moverank.indexer.maintenance.backup import back_up
 
-    with interruptible("there is no backup"), Bars() as bars:
+    with interruptible("there is no backup"), formatters.Bars() as bars:
         revision = back_up(index, directory, progress=bars)
     if as_json:
-        print_object({"directory": str(directory), "revision": revision})
+        formatters.print_object({"directory": str(directory), "revision": revision})
     else:
         typer.echo(f"revision {revision} is in {directory}")
 
@@ -259,15 +244,13 @@ def copy(
 ) -> None:
     """Copy one consistent state of a collection to a directory or into a database: both kinds answer alike."""
     from moverank.indexer.files.location import collection_directory, display_name
-    from moverank.indexer.formatters.progress import Bars
-    from moverank.indexer.formatters.terminal import print_object
     from moverank.indexer.maintenance.backup import copy_collection
 
-    with interruptible("there is no copy"), Bars() as bars:
+    with interruptible("there is no copy"), formatters.Bars() as bars:
         revision = copy_collection(source, target, wait=wait, progress=bars)
     place = display_name(collection_directory(target))
     if as_json:
-        print_object({"place": place, "revision": revision})
+        formatters.print_object({"place": place, "revision": revision})
     else:
         typer.echo(f"revision {revision} is in {place}")
 
@@ -281,7 +264,6 @@ def upgrade(
 ) -> None:
     """Change the tables of a collection of an earlier version, for good: earlier versions cannot read it afterwards."""
     from moverank.indexer.files.location import collection_directory, display_name
-    from moverank.indexer.formatters.terminal import print_object
     from moverank.indexer.maintenance.upgrade import upgrade as upgrade_collection
     from moverank.indexer.opening import places_of
 
@@ -290,7 +272,9 @@ def upgrade(
         with interruptible("what was upgraded stays so, the rest was not changed"):
             before, steps = upgrade_collection(place, dry_run=dry_run, wait=wait)
         if as_json:
-            print_object({"place": display_name(place), "schema": before, "steps": steps, "dry_run": dry_run})
+            formatters.print_object(
+                {"place": display_name(place), "schema": before, "steps": steps, "dry_run": dry_run}
+            )
         elif steps:
             done = "would be upgraded" if dry_run else "was upgraded"
             typer.echo(f"{display_name(place)} {done} from schema {before} to {', '.join(steps)}")

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 from shlex import quote
-from typing import TYPE_CHECKING
 
+from moverank.indexer import formatters, indexing
+from moverank.indexer.collection import Collection
 from moverank.indexer.commands.text_notes import chosen_language_note, refit_command
-
-if TYPE_CHECKING:
-    from moverank.indexer.collection import Collection
-    from moverank.indexer.documents import Changes
-    from moverank.indexer.opening import Opened
+from moverank.indexer.indexing import training
+from moverank.indexer.opening import Opened
+from moverank.indexer.values.documents import GIVEN, Changes
+from moverank.indexer.values.settings import AUTO_EMBEDDING, default_rank
+from moverank.rerank.ranking import AUTO_RANK
 
 _FIRST_WORDS = 20_000
 """Number of first words of a vector file that are searched for capitals; the file is sorted by frequency."""
@@ -37,26 +38,17 @@ def notes_of_run(collection: "Collection", source: str, words: int, changes: "Ch
 
 def refit_notes(collection: "Opened", coverage: float | None, *, language: bool, vectors: bool) -> Iterator[str]:
     """Report the language that a refit found, and a `coverage` that is too low; `language`, `vectors`: what changed."""
-    from moverank.indexer.collection import Collection
-
     if isinstance(collection, Collection):
         if collection.detected:
             yield chosen_language_note(collection.detected, collection)
         if language or vectors:
-            from moverank.indexer.indexing.creation import TRAINED
-
-            trained = collection.settings.embedding in TRAINED
+            trained = collection.settings.embedding in indexing.TRAINED
             yield from coverage_notes(collection, coverage, trained_now=vectors or trained)
 
 
 def coverage_notes(collection: "Collection", coverage: float | None, *, trained_now: bool) -> Iterator[str]:
     """Report a `coverage` that is too low, with the remedy; `trained_now`: the vectors have just been trained."""
-    from moverank.indexer.formatters.sentences import percentage
-    from moverank.indexer.indexing.coverage import LOW
-    from moverank.indexer.settings import default_rank
-    from moverank.rerank.ranking import AUTO_RANK
-
-    if coverage is None or coverage >= LOW:
+    if coverage is None or coverage >= indexing.LOW:
         return
     own, weak = collection.settings, "train"
     cautious = ""
@@ -64,16 +56,13 @@ def coverage_notes(collection: "Collection", coverage: float | None, *, trained_
         rank = default_rank(own.gamma, stem=own.stem, letters=own.letters, embedding=weak)
         cautious = f"; until then --rank {quote(rank)} relies on words more"
     yield (
-        f"only {percentage(coverage)} of the words of these texts have a vector, distances leave the others out: "
-        + _remedy(collection, trained_now=trained_now)
-        + cautious
+        f"only {formatters.percentage(coverage)} of the words of these texts have a vector, distances leave the others "
+        "out: " + _remedy(collection, trained_now=trained_now) + cautious
     )
 
 
 def given_vectors_notes(collection: "Collection") -> Iterator[str]:
     """Report documents without a vector where the first stage is over given vectors, and vectors that are not used."""
-    from moverank.indexer.documents import GIVEN
-
     with collection.reading() as reader:
         given, documents = reader.vector_count(), reader.document_count()
     if collection.settings.encoder != GIVEN:
@@ -87,14 +76,11 @@ def given_vectors_notes(collection: "Collection") -> Iterator[str]:
 
 
 def _training_notes(collection: "Collection", source: str, words: int, changes: "Changes") -> Iterator[str]:
-    from moverank.indexer.indexing.training import FEW_TEXTS
-    from moverank.indexer.settings import AUTO_EMBEDDING
-
     if changes.documents and collection.has_vectors and collection.settings.embedding == AUTO_EMBEDDING:
         count = f"{len(collection)} texts are" if len(collection) > 1 else "one text is"
         yield (
             f"{count} too few to learn word vectors from: they are ranked by {collection.settings.specification} until "
-            f"there are {FEW_TEXTS}; {_remedy(collection, trained_now=True)}"
+            f"there are {training.FEW_TEXTS}; {_remedy(collection, trained_now=True)}"
         )
         return
     if changes.trained_seconds is None:
@@ -116,8 +102,6 @@ def _training_notes(collection: "Collection", source: str, words: int, changes: 
 
 def _remedy(collection: "Collection", *, trained_now: bool) -> str:
     """Return how to get word vectors that fit the texts."""
-    from moverank.indexer.indexing.creation import TRAINED
-
-    if collection.settings.embedding in TRAINED and not trained_now:
+    if collection.settings.embedding in indexing.TRAINED and not trained_now:
         return f"{refit_command(collection, '--vectors')} trains them again on all texts"
     return f"{refit_command(collection, '--embedding FILE')} takes word vectors that fit these texts"

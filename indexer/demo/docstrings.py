@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from inspect import cleandoc
 from pathlib import Path
 
-from moverank.indexer.documents import Document, Part
+from moverank.indexer.values.documents import Document, Part
 
 LEAST_WORDS = 4
 """Minimum number of words in a docstring: shorter ones add little to the name."""

@@ -10,10 +10,10 @@ import sys
 from hashlib import blake2b
 from pathlib import Path
 
-from moverank.indexer.arguments import place
 from moverank.indexer.errors import CollectionError, UsageError
 from moverank.indexer.files.atomic_write import atomic_file
 from moverank.indexer.files.databases import database_kind, databases, normal_url, scheme_of
+from moverank.indexer.values.arguments import place
 
 CACHE = "MOVERANK_CACHE"
 """The variable that names the directory of all caches."""

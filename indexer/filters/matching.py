@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.documents import filter_value
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters.comparable import Comparable
 from moverank.indexer.filters.where import Alternatives, alternatives, value_test
-from moverank.indexer.search_options import OtherGroups, TheseKeys, Where
 from moverank.indexer.store import FieldTest, Reader
+from moverank.indexer.values.documents import filter_value
+from moverank.indexer.values.search_options import OtherGroups, TheseKeys, Where
 from moverank.rerank.runtime.deadline import check_time
 
 _LONGEST_SHOWN, _FEW = 60, 10  # characters of a value in a message, and number of values

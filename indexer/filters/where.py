@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal, cast
 
-from moverank.indexer.documents import LONGEST_VALUE, filter_value
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters.comparable import Comparable, Period
-from moverank.indexer.search_options import Where
+from moverank.indexer.values.documents import LONGEST_VALUE, filter_value
+from moverank.indexer.values.search_options import Where
 
 Operator = Literal["=", "!=", "<", "<=", ">", ">=", "^=", "present", "absent"]
 

@@ -11,7 +11,7 @@ from moverank.indexer.formatters.escaping import printable
 from moverank.rerank.answer import Answer
 
 
-def answer_view(answer: Answer) -> RenderableType:
+def view_of_answer(answer: Answer) -> RenderableType:
     """Return the keys of an answer with their values."""
     return Group(*(_view(name, value) for name, value in answer.to_dict().items()))
 

@@ -6,8 +6,8 @@ from io import StringIO
 from math import isnan
 from typing import TYPE_CHECKING
 
-from moverank.indexer.documents import Document, Metadata, values_by_field, whole_text
 from moverank.indexer.formatters.escaping import printable
+from moverank.indexer.values.documents import Document, Metadata, values_by_field, whole_text
 from moverank.rerank.ranking import Hit, Ranking
 
 if TYPE_CHECKING:  # it loads SQLAlchemy

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from moverank.indexer.documents import Metadata, Origin, values_by_field
 from moverank.indexer.formatters.escaping import isolated, printable
-from moverank.indexer.scope import UNKNOWN_SOURCE
+from moverank.indexer.values.documents import Metadata, Origin, values_by_field
+from moverank.indexer.values.scope import UNKNOWN_SOURCE
 from moverank.rerank.ranking import Ranking
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def entry_line(entry: "Entry", width: int | None) -> str:
     return _cut("  ".join(filter(None, shown)).rstrip(), width)
 
 
-def document_lines(description: "Description") -> Iterator[str]:
+def description_lines(description: "Description") -> Iterator[str]:
     """Yield the facts about a document, then the text of each part below its rank."""
     document = description.document
     yield f"{document.key}  {document.title}"
@@ -103,7 +103,7 @@ def ranking_words(ranking: Ranking) -> Iterator[str]:
     unknown, ignored = ranking.unknown_words or (), ranking.ignored_words or ()
     if not (unknown or ignored):
         return
-    from moverank.indexer.ranking_spec import parse_ranking  # likewise
+    from moverank.indexer.values.ranking_spec import parse_ranking  # likewise
 
     spec = parse_ranking(ranking.ranked_by)
     if not spec.compares_vectors:

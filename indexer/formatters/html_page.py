@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from moverank.indexer.documents import values_by_field
 from moverank.indexer.formatters.document_lines import explanation_words, ranking_words
 from moverank.indexer.formatters.flow_diagram import Band, Diagram, Word, flow_diagram
 from moverank.indexer.formatters.marking import Segments, marked_text, marked_title, note
@@ -17,6 +16,7 @@ from moverank.indexer.formatters.sentences import (
     verdict,
     work_done,
 )
+from moverank.indexer.values.documents import values_by_field
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.ranking import Flow, Highlight, Hit, Ranking
 

@@ -18,7 +18,7 @@ _WORDS = 5  # words of a document in a line
 _PLACES = ("highlights", "part_starts", "passage")
 
 
-def lines(found: Pairs, *, clusters: bool, aligned: bool) -> Iterator[str]:
+def pair_lines(found: Pairs, *, clusters: bool, aligned: bool) -> Iterator[str]:
     """Yield a line for each pair, distance and keys, or for each document of a cluster; `aligned` for a terminal."""
     if clusters:
         titles, words = _titles(found), found.unknown_words

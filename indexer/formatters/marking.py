@@ -4,7 +4,7 @@ from collections.abc import Iterable, KeysView, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from moverank.indexer.documents import Document
+from moverank.indexer.values.documents import Document
 from moverank.rerank.ranking import Highlight, Hit, Span
 
 if TYPE_CHECKING:  # they would import numpy

@@ -4,8 +4,8 @@ from collections import Counter
 from types import TracebackType
 from typing import Self
 
-from moverank.indexer.documents import Rejection
 from moverank.indexer.formatters.terminal import note
+from moverank.indexer.values.documents import Rejection
 
 LIMIT = 20
 """How many records of a file, and how many whole files, are reported one by one."""

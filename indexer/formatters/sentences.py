@@ -5,8 +5,8 @@ from decimal import Decimal
 from math import floor, isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from moverank.indexer.documents import Changes
 from moverank.indexer.formatters.escaping import printable
+from moverank.indexer.values.documents import Changes
 from moverank.rerank.ranking import Hit, Passage, Percentile, Ranking, TermScale
 
 if TYPE_CHECKING:

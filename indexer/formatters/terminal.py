@@ -33,12 +33,12 @@ from moverank.indexer.formatters.sentences import (
     verdict,
     work_done,
 )
-from moverank.indexer.scope import UNKNOWN_SOURCE
-from moverank.indexer.search_options import Progress
+from moverank.indexer.values.scope import UNKNOWN_SOURCE
+from moverank.indexer.values.search_options import Progress
 from moverank.rerank.ranking import Flow, Hit, Ranking
 
 if TYPE_CHECKING:
-    from moverank.indexer.documents import Changes
+    from moverank.indexer.values.documents import Changes
     from moverank.rerank.distance.explain import Explanation, WhyNot
 
 

@@ -9,17 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
-from moverank.indexer.documents import Changes
 from moverank.indexer.errors import TooFewWords
 from moverank.indexer.indexing.collection_vectors import stored_settings
-from moverank.indexer.indexing.coverage import LOW, coverage
+from moverank.indexer.indexing.coverage import LOW, measured_coverage
 from moverank.indexer.indexing.creation import TRAINED
 from moverank.indexer.indexing.training import has_few_texts
 from moverank.indexer.indexing.vectors_change import Training, train_again
-from moverank.indexer.search_options import Progress
-from moverank.indexer.settings import AUTO_EMBEDDING, Settings
 from moverank.indexer.snapshot.cached_coverage import Coverage
 from moverank.indexer.store import Store
+from moverank.indexer.values.documents import Changes
+from moverank.indexer.values.search_options import Progress
+from moverank.indexer.values.settings import AUTO_EMBEDDING, Settings
 from moverank.rerank.words.embedding import Embedding
 
 LARGE = 2_000_000
@@ -53,7 +53,7 @@ def fit_vectors(
     words to train on, nothing is changed, and the next run retries.
     """
     with store.reading() as reader:
-        covered = coverage(reader, directory, settings, embedding)
+        covered = measured_coverage(reader, directory, settings, embedding)
     changes = replace(changes, coverage=covered.share)
     training = Training.stored(stored_settings(store))
     first = embedding is None

@@ -16,8 +16,8 @@ from typing import Any
 from moverank.indexer.errors import CollectionError, NoCollection, VectorsError
 from moverank.indexer.files.directory import VECTORS
 from moverank.indexer.files.location import display_name
-from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader, Store, Writer, open_existing, repeated
+from moverank.indexer.values.settings import Settings
 from moverank.indexer.vectors.manifest import FINGERPRINT as FINGERPRINT
 from moverank.indexer.vectors.manifest import FOLDER as FOLDER
 from moverank.indexer.vectors.manifest import vectors_folder as vectors_folder

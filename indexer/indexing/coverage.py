@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from moverank.indexer.errors import DamagedFile
 from moverank.indexer.files.arrays import kept
 from moverank.indexer.files.directory import CACHED
-from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.cached_coverage import Coverage, read_coverage, write_coverage
 from moverank.indexer.snapshot.snapshot_files import Snapshot, newest_snapshot
 from moverank.indexer.store import CountedPart, Reader, StoredWord
+from moverank.indexer.values.settings import Settings
 from moverank.rerank.runtime.parallel import batches
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.forms import EXACT, STEPS
@@ -26,7 +26,7 @@ _CHUNK = 50_000  # parts counted together
 _FEW_WORDS = 1000  # if there are more, reading all words takes less time than finding each
 
 
-def coverage(reader: Reader, directory: Path, settings: Settings, embedding: Embedding | None) -> Coverage:
+def measured_coverage(reader: Reader, directory: Path, settings: Settings, embedding: Embedding | None) -> Coverage:
     """Count the running words of the state of `reader`, by the step that found their vectors; titles count once.
 
     `directory`, `settings` and `embedding` are the collection's. The words are counted once for each state, and

@@ -20,14 +20,14 @@ from moverank.indexer.indexing.collection_vectors import (
     new_vectors_folder,
     publish_vectors,
 )
-from moverank.indexer.search_options import Progress
-from moverank.indexer.settings import AUTO_INDEX, FLAT_INDEX, Settings, check_settings
 from moverank.indexer.snapshot.faiss_index import check_factory
 from moverank.indexer.store import Store, exists, open_store, sqlite_url
+from moverank.indexer.values.search_options import Progress
+from moverank.indexer.values.settings import AUTO_INDEX, FLAT_INDEX, Settings, check_settings
+from moverank.indexer.values.word_factors import check_own_weights, check_trained_weights
 from moverank.indexer.vectors.importing import import_vectors
 from moverank.indexer.vectors.open_vectors import open_vectors
 from moverank.indexer.vectors.word2vec_training import TrainingMethod, training_options
-from moverank.indexer.word_factors import check_own_weights, check_trained_weights
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.segmentation import vocabulary_of
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
-from moverank.indexer.documents import Document, Rejection, title_and_texts
-from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader
+from moverank.indexer.values.documents import Document, Rejection, title_and_texts
+from moverank.indexer.values.settings import Settings
 from moverank.rerank.words.detection import BEGINNING, FIRST_TEXTS, Detected, detected
 from moverank.rerank.words.languages import AUTO_LANGUAGE
 from moverank.rerank.words.segmentation import AUTO, MOST_WORDS, frequent_parts, segmentation_of

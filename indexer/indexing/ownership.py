@@ -4,10 +4,10 @@ import logging
 import shlex
 from typing import NamedTuple
 
-from moverank.indexer.documents import STREAM, Document, NamedSource, Origin, Rejection, key_fault
 from moverank.indexer.errors import CollectionError
-from moverank.indexer.scope import Scope
 from moverank.indexer.store import Reader, StoredState, Writer
+from moverank.indexer.values.documents import STREAM, Document, NamedSource, Origin, Rejection, key_fault
+from moverank.indexer.values.scope import Scope
 
 _log = logging.getLogger("moverank")
 

@@ -5,10 +5,10 @@ from collections.abc import Collection as Container
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from moverank.indexer.documents import Document, Rejection
 from moverank.indexer.indexing.ownership import Ownership
-from moverank.indexer.scope import upwards
 from moverank.indexer.store import Reader
+from moverank.indexer.values.documents import Document, Rejection
+from moverank.indexer.values.scope import upwards
 
 
 class Protection:

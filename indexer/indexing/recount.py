@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from typing import Any
 
-from moverank.indexer.documents import counted_texts
 from moverank.indexer.indexing.stored_form import document_digest, restored_document
 from moverank.indexer.indexing.word_counts import WordCounter, distinct_words
-from moverank.indexer.search_options import Progress
-from moverank.indexer.settings import Settings
 from moverank.indexer.store import PartRow, StoredDocument, Writer
+from moverank.indexer.values.documents import counted_texts
+from moverank.indexer.values.search_options import Progress
+from moverank.indexer.values.settings import Settings
 from moverank.rerank.bags.bag import TITLE
 from moverank.rerank.runtime.parallel import batches
 

@@ -4,15 +4,15 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from moverank.indexer.documents import Changes
 from moverank.indexer.errors import CollectionError, UnknownKey, UsageError
 from moverank.indexer.filters import matching_ids
 from moverank.indexer.indexing.ownership import Ownership
 from moverank.indexer.indexing.pruning import Protection, unseen_documents
 from moverank.indexer.indexing.word_counts import distinct_words
-from moverank.indexer.scope import Scope
-from moverank.indexer.search_options import Where
 from moverank.indexer.store import Reader, Store, Writer
+from moverank.indexer.values.documents import Changes
+from moverank.indexer.values.scope import Scope
+from moverank.indexer.values.search_options import Where
 
 _BATCH = 2000
 

@@ -7,8 +7,8 @@ from typing import Any
 from moverank.indexer.errors import SettingsError
 from moverank.indexer.indexing.collection_vectors import stored_settings, vectors_folder
 from moverank.indexer.indexing.creation import TRAINED, check_choices
-from moverank.indexer.settings import Settings
 from moverank.indexer.store import Store
+from moverank.indexer.values.settings import Settings
 from moverank.indexer.vectors.importing import same_source
 from moverank.rerank.words.embedding import Embedding
 

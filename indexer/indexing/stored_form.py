@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from moverank.indexer.documents import (
+from moverank.indexer.errors import UsageError
+from moverank.indexer.store import StoredDocument, Writer
+from moverank.indexer.values.documents import (
     Document,
     Metadata,
     Part,
@@ -17,11 +19,9 @@ from moverank.indexer.documents import (
     key_fault,
     metadata_fault,
 )
-from moverank.indexer.errors import UsageError
-from moverank.indexer.given_vectors import numbers_fault, vector_bytes
-from moverank.indexer.queries import check_ranks
-from moverank.indexer.ranked_texts import ranked_texts
-from moverank.indexer.store import StoredDocument, Writer
+from moverank.indexer.values.given_vectors import numbers_fault, vector_bytes
+from moverank.indexer.values.queries import check_ranks
+from moverank.indexer.values.ranked_texts import ranked_texts
 from moverank.rerank.bags.bag import TITLE
 
 _encode = json.JSONEncoder(sort_keys=True).encode

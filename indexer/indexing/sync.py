@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from moverank.indexer.arguments import shown
-from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import PruneRefused, RecordError, UsageError
-from moverank.indexer.given_vectors import vector_bytes
 from moverank.indexer.indexing.ownership import Ownership, Place
 from moverank.indexer.indexing.pruning import Protection, unseen_documents
 from moverank.indexer.indexing.removal import remove_by_ids
@@ -27,8 +24,11 @@ from moverank.indexer.indexing.stored_form import (
     write_parts,
 )
 from moverank.indexer.indexing.word_counts import WordCounter, distinct_words
-from moverank.indexer.scope import Scope
 from moverank.indexer.store import Store, StoredState, Writer
+from moverank.indexer.values.arguments import shown
+from moverank.indexer.values.documents import Changes, Document, Rejection
+from moverank.indexer.values.given_vectors import vector_bytes
+from moverank.indexer.values.scope import Scope
 from moverank.rerank.bags.bag import TITLE
 from moverank.rerank.runtime.parallel import batches
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from moverank.indexer.indexing.creation import training_method
-from moverank.indexer.search_options import Progress
-from moverank.indexer.settings import AUTO_EMBEDDING, Settings
 from moverank.indexer.store import Store
+from moverank.indexer.values.search_options import Progress
+from moverank.indexer.values.settings import AUTO_EMBEDDING, Settings
 from moverank.indexer.vectors.lsi_training import train_lsi
 from moverank.indexer.vectors.word2vec_training import train_vectors
 from moverank.rerank.words.embedding import Embedding

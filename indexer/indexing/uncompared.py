@@ -12,10 +12,10 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.arguments import finite_number
-from moverank.indexer.documents import Changes
 from moverank.indexer.errors import UsageError
 from moverank.indexer.store import Store, Writer
+from moverank.indexer.values.arguments import finite_number
+from moverank.indexer.values.documents import Changes
 
 UNCOMPARED = "uncompared"
 """Name of the setting that stores the ids of these documents as intervals [first, last]."""

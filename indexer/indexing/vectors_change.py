@@ -30,10 +30,10 @@ from moverank.indexer.indexing.creation import TRAINED, check_choices, imported_
 from moverank.indexer.indexing.first_texts import with_stored_vocabulary
 from moverank.indexer.indexing.recount import count_again
 from moverank.indexer.indexing.training import train
-from moverank.indexer.search_options import Progress
-from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.cached_coverage import Coverage
 from moverank.indexer.store import CountedPart, Store, Writer
+from moverank.indexer.values.search_options import Progress
+from moverank.indexer.values.settings import Settings
 from moverank.indexer.vectors.importing import is_model
 from moverank.indexer.vectors.vectors_writer import rewrite_forms
 from moverank.rerank.words.embedding import Embedding

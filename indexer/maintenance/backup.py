@@ -20,11 +20,11 @@ from moverank.indexer.indexing.collection_vectors import (
     stored_settings,
     vectors_folder,
 )
-from moverank.indexer.search_options import Progress, silent
-from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.compaction import compact_if_due
 from moverank.indexer.snapshot.snapshot_layout import PREFIX
 from moverank.indexer.store import Reader, Store, exists, open_existing, open_store, sqlite_url
+from moverank.indexer.values.search_options import Progress, silent
+from moverank.indexer.values.settings import Settings
 from moverank.indexer.vectors.open_vectors import verify_vectors
 
 

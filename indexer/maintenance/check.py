@@ -11,8 +11,8 @@ from moverank.indexer.indexing.collection_vectors import FINGERPRINT, current_ve
 from moverank.indexer.maintenance.check_database import check_database
 from moverank.indexer.maintenance.check_snapshot import check_snapshot
 from moverank.indexer.maintenance.report import Report
-from moverank.indexer.settings import Settings
 from moverank.indexer.store import Auditor, Reader, open_existing, repeated
+from moverank.indexer.values.settings import Settings
 from moverank.indexer.vectors.open_vectors import verify_vectors
 from moverank.rerank.words.embedding import Embedding
 

@@ -11,12 +11,12 @@ from moverank.indexer.errors import CollectionError, DamagedFile
 from moverank.indexer.files.arrays import is_intact
 from moverank.indexer.files.checksums import read_checksummed_json
 from moverank.indexer.files.directory import CACHED
-from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.document_vectors import stored_vectors
 from moverank.indexer.snapshot.encoder_fit import KnownWords, stored_frequencies
 from moverank.indexer.snapshot.segment import assemble, keep_words
 from moverank.indexer.snapshot.snapshot_files import Snapshot, newest_snapshot
 from moverank.indexer.store import Reader
+from moverank.indexer.values.settings import Settings
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import PartCounts, weigh, with_factors
 from moverank.rerank.encoders.encoder import Documents

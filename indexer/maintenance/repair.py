@@ -21,12 +21,12 @@ from moverank.indexer.indexing.vectors_change import train_again
 from moverank.indexer.indexing.word_counts import WordCounter
 from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.maintenance.report import Report
-from moverank.indexer.search_options import Progress, silent
-from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.compaction import compact_if_due
 from moverank.indexer.snapshot.snapshot_layout import PREFIX
 from moverank.indexer.snapshot.snapshot_writer import remove_snapshot
 from moverank.indexer.store import Store, locked_for_writing, open_store
+from moverank.indexer.values.search_options import Progress, silent
+from moverank.indexer.values.settings import Settings
 
 
 def repair(directory: Path, *, wait: float = 0.0, progress: Progress = silent) -> Report:

@@ -3,14 +3,14 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from moverank.indexer.arguments import switch
 from moverank.indexer.errors import UsageError
-from moverank.indexer.limit_or_share import part_of
 from moverank.indexer.operations.operation import UNLIMITED, OperatedState, Operation, Work
 from moverank.indexer.operations.pairs import compared_by
-from moverank.indexer.pair_options import DedupeOptions, PairSearch
 from moverank.indexer.search.near_documents import Deduplication
-from moverank.indexer.search_options import Progress, SearchOptions
+from moverank.indexer.values.arguments import switch
+from moverank.indexer.values.limit_or_share import part_of
+from moverank.indexer.values.pair_options import DedupeOptions, PairSearch
+from moverank.indexer.values.search_options import Progress, SearchOptions
 
 if TYPE_CHECKING:
     from moverank.indexer.operations.operated import Operated
@@ -28,7 +28,7 @@ class FindDuplicates(Operation[Deduplication]):
 
     def run(self, state: OperatedState, work: Work = UNLIMITED) -> Deduplication:
         """Return the documents to keep and the others; UsageError for a ranking that compares no pairs."""
-        from moverank.indexer.ranking_spec import resolve
+        from moverank.indexer.values.ranking_spec import resolve
 
         asked, options = self.search, work.of_search(compared_by(self.search, state))
         far, within = asked.unknown == "far", asked.within

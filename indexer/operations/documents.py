@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from moverank.indexer.operations.operation import UNLIMITED, OperatedState, Operation, StateContents, Work
-from moverank.indexer.option import Option
-from moverank.indexer.search_options import Where
 from moverank.indexer.state.contents import Description
 from moverank.indexer.store import Entry
+from moverank.indexer.values.option import Option
+from moverank.indexer.values.search_options import Where
 from moverank.rerank.answer import OPTIONAL, Answer
 
 PAGE = 1000

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar
 
 from moverank.indexer.operations.operation import UNLIMITED, OperatedState, Operation, Work
-from moverank.indexer.option import Option
-from moverank.indexer.queries import QueryText, StoredKey, explained_query, vector_numbers
-from moverank.indexer.search_options import Gamma, Rank, SearchOptions
+from moverank.indexer.values.option import Option
+from moverank.indexer.values.queries import QueryText, StoredKey, explained_query, vector_numbers
+from moverank.indexer.values.search_options import Gamma, Rank, SearchOptions
 from moverank.rerank.answer import Answer
 from moverank.rerank.distance.explain import Explanation, WhyNot
 

@@ -3,17 +3,18 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from moverank.indexer import operations
 from moverank.indexer.errors import UsageError
 from moverank.indexer.operations.operation import Found, Operation
-from moverank.indexer.search_options import Progress, SearchOptions, Where, silent
+from moverank.indexer.values.search_options import Progress, SearchOptions, Where, silent
 
 if TYPE_CHECKING:  # a client imports none of them
     from pathlib import Path
 
-    from moverank.indexer.documents import Event, Watch
     from moverank.indexer.opening import Opened
-    from moverank.indexer.queries import QueryText, Scores, SomeTexts, StoredKey
     from moverank.indexer.search.near_documents import Deduplication, Pairs
+    from moverank.indexer.values.documents import Event, Watch
+    from moverank.indexer.values.queries import QueryText, Scores, SomeTexts, StoredKey
     from moverank.rerank.distance.explain import Explanation, WhyNot
     from moverank.rerank.plugins.evidence.evidence import Evidence
     from moverank.rerank.plugins.evidence.text_changes import TextChanges
@@ -58,9 +59,7 @@ class Operated:
         vector for the first stage `given`, instead of the vector of a `Document`; QueryVectorError if candidates are
         chosen by vectors and it is missing or unusable.
         """
-        from moverank.indexer.operations.search import Search
-
-        return self.run(Search(query=query, vector=vector, options=SearchOptions.of(options, fields)))
+        return self.run(operations.Search(query=query, vector=vector, options=SearchOptions.of(options, fields)))
 
     def search_many(
         self, queries: "Iterable[QueryText]", options: SearchOptions | None = None, **fields: Any
@@ -69,7 +68,7 @@ class Operated:
 
         A query without any known word has no hits; `Ranking.problem` gives the reason.
         """
-        from moverank.indexer.arguments import items
+        from moverank.indexer.values.arguments import items
 
         chosen = SearchOptions.of(options, fields)
         return self._answer_many(items("queries", queries), chosen)
@@ -78,8 +77,8 @@ class Operated:
         self, keys: Iterable[str], options: SearchOptions | None = None, **fields: Any
     ) -> "Iterator[Ranking]":
         """Find the documents nearest to each of many stored ones; see `search_many`."""
-        from moverank.indexer.arguments import items
-        from moverank.indexer.queries import StoredKey
+        from moverank.indexer.values.arguments import items
+        from moverank.indexer.values.queries import StoredKey
 
         chosen = SearchOptions.of(options, fields)
         return self._answer_many(map(StoredKey, items("keys", keys)), chosen)
@@ -103,10 +102,8 @@ class Operated:
         are read and returned, too. `highlight` and `passage` read the texts of the first `k`. A key that the collection
         lacks comes last, as `wordless`; UnknownKey if it lacks all keys.
         """
-        from moverank.indexer.operations.search import Rerank
-
         return self.run(
-            Rerank(
+            operations.Rerank(
                 query=query,
                 keys=keys,
                 k=k,
@@ -121,9 +118,7 @@ class Operated:
 
     def similar(self, key: str, options: SearchOptions | None = None, **fields: Any) -> "Ranking":
         """Find the documents nearest to a stored one, which is excluded. Raises UnknownKey."""
-        from moverank.indexer.operations.search import Similar
-
-        return self.run(Similar(key=key, options=SearchOptions.of(options, fields)))
+        return self.run(operations.Similar(key=key, options=SearchOptions.of(options, fields)))
 
     def explain(
         self,
@@ -141,9 +136,8 @@ class Operated:
         `gamma`: sensitivity to rank, and `rank`: the ranking whose terms are explained; by default the collection's.
         `vector` as in `search`. Raises UnknownKey.
         """
-        from moverank.indexer.operations.explain import Explain
-
-        return self.run(Explain(query=query, key=key, similar=similar, vector=vector, gamma=gamma, rank=rank))
+        named = operations.Explain(query=query, key=key, similar=similar, vector=vector, gamma=gamma, rank=rank)
+        return self.run(named)
 
     def why_not(
         self,
@@ -159,10 +153,9 @@ class Operated:
 
         `options` and `vector` are the search's; `similar` as in `explain`. Raises UnknownKey.
         """
-        from moverank.indexer.operations.explain import ExplainExclusion
-
         chosen = SearchOptions.of(options, fields)
-        return self.run(ExplainExclusion(query=query, key=key, options=chosen, similar=similar, vector=vector)).why_not
+        excluded = operations.ExplainExclusion(query=query, key=key, options=chosen, similar=similar, vector=vector)
+        return self.run(excluded).why_not
 
     def compare(
         self,
@@ -263,9 +256,7 @@ class Operated:
 
     def _run_named(self, name: str, progress: Progress = silent, /, **options: Any) -> Any:
         """Return the answer to an operation of a plug-in; PlugInError if there is none of that name."""
-        from moverank.indexer.operations.operation_registry import other_operation
-
-        kind: Any = other_operation(name)
+        kind: Any = operations.other_operation(name)
         return self.run(kind(**options), progress=progress)
 
     def pairs(
@@ -280,10 +271,9 @@ class Operated:
         run by wmd or pwmd continues after the last of these at the next call with the same arguments, unless it is not
         `resumed`. Raises UsageError for other rankings, and without `within` and `k`; a server needs `k`.
         """
-        from moverank.indexer.operations.pairs import FindPairs
-        from moverank.indexer.pair_options import PairOptions
+        from moverank.indexer.values.pair_options import PairOptions
 
-        return self.run(FindPairs(search=PairOptions(within=within, k=k, **fields)), progress=progress)
+        return self.run(operations.FindPairs(search=PairOptions(within=within, k=k, **fields)), progress=progress)
 
     def dedupe(
         self,
@@ -309,11 +299,10 @@ class Operated:
         near, since weights depend on all documents; with `dry_run`, remove nothing. CollectionError, and no more is
         removed, if the collection was changed meanwhile.
         """
-        from moverank.indexer.operations.dedupe import deduplicated
-        from moverank.indexer.pair_options import DedupeOptions
+        from moverank.indexer.values.pair_options import DedupeOptions
 
         search = DedupeOptions(within=within, **fields)
-        return deduplicated(self, search, progress, remove=remove, confirmed=confirmed, dry_run=dry_run)
+        return operations.deduplicated(self, search, progress, remove=remove, confirmed=confirmed, dry_run=dry_run)
 
     def _checked_writable(self) -> "Opened":
         """Make changes by others visible; raise the errors of a removal: a taken lock, unusable settings."""

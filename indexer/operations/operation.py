@@ -9,16 +9,16 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
-from moverank.indexer.pair_options import DedupeOptions, PairSearch
-from moverank.indexer.search_options import Progress, SearchOptions, Where, silent
+from moverank.indexer.values.pair_options import DedupeOptions, PairSearch
+from moverank.indexer.values.search_options import Progress, SearchOptions, Where, silent
 from moverank.rerank.answer import Answer
 
 if TYPE_CHECKING:  # a client imports none of them
-    from moverank.indexer.queries import QueryText, StoredKey
     from moverank.indexer.search.near_documents import Deduplication, Pairs
-    from moverank.indexer.settings import Settings
     from moverank.indexer.state.contents import Description
     from moverank.indexer.store import Entry
+    from moverank.indexer.values.queries import QueryText, StoredKey
+    from moverank.indexer.values.settings import Settings
     from moverank.rerank.distance.explain import Explanation, WhyNot
     from moverank.rerank.ranking import Ranking
     from moverank.rerank.words.embedding import Embedding

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import is_dataclass
 from typing import Any
 
+from moverank.indexer import operations
 from moverank.indexer.errors import PlugInError
 from moverank.indexer.operations.operation import Operation
 from moverank.rerank.answer import Answer
@@ -22,13 +23,16 @@ PLUG_INS = PlugIns[Operation[Any]](
 
 def own_operations() -> tuple[type[Operation[Any]], ...]:
     """Return the operations of the core, but for `Search`, which servers have in forms of its own."""
-    from moverank.indexer.operations.dedupe import FindDuplicates
-    from moverank.indexer.operations.documents import ListDocuments, ShowDocument
-    from moverank.indexer.operations.explain import Explain, ExplainExclusion
-    from moverank.indexer.operations.pairs import FindPairs
-    from moverank.indexer.operations.search import Rerank, Similar
-
-    return (Similar, Rerank, Explain, ExplainExclusion, FindPairs, FindDuplicates, ListDocuments, ShowDocument)
+    return (
+        operations.Similar,
+        operations.Rerank,
+        operations.Explain,
+        operations.ExplainExclusion,
+        operations.FindPairs,
+        operations.FindDuplicates,
+        operations.ListDocuments,
+        operations.ShowDocument,
+    )
 
 
 def operation_named(name: str) -> Any:

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from moverank.indexer.errors import UsageError
 from moverank.indexer.operations.operation import UNLIMITED, OperatedState, Operation, Work
-from moverank.indexer.pair_options import DedupeOptions, PairOptions, PairSearch, far_words
 from moverank.indexer.search.near_documents import Pairs
-from moverank.indexer.search_options import SearchOptions
+from moverank.indexer.values.pair_options import DedupeOptions, PairOptions, PairSearch, far_words
+from moverank.indexer.values.search_options import SearchOptions
 from moverank.rerank.runtime.deadline import stopping
 
 
@@ -35,7 +35,7 @@ class FindPairs(Operation[Pairs]):
 
 def compared_by(asked: PairOptions | DedupeOptions, state: OperatedState) -> SearchOptions:
     """Return how pairs are compared: without a ranking, by WMD or P-WMD with the collection's word weights."""
-    from moverank.indexer.ranking_spec import distance_of
+    from moverank.indexer.values.ranking_spec import distance_of
 
     rank, gamma = distance_of(asked.rank, asked.gamma, state.settings.ranking)
     return SearchOptions(rank=rank, gamma=gamma, where=asked.where)

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
 from moverank.indexer.operations.operation import UNLIMITED, OperatedState, Operation, Work
-from moverank.indexer.option import Option, options_of
-from moverank.indexer.queries import QueryText, Scores, StoredKey, vector_numbers, with_vector
-from moverank.indexer.search_options import Gamma, Rank, SearchOptions
+from moverank.indexer.values.option import Option, options_of
+from moverank.indexer.values.queries import QueryText, Scores, StoredKey, vector_numbers, with_vector
+from moverank.indexer.values.search_options import Gamma, Rank, SearchOptions
 from moverank.rerank.ranking import Ranking
 
 _OPTIONS = options_of(SearchOptions)

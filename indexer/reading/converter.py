@@ -18,7 +18,7 @@ from moverank.indexer.errors import UsageError
 from moverank.indexer.reading.finding.selection import globs_of
 from moverank.indexer.reading.records import BadRecord
 from moverank.indexer.reading.spill import unwritable
-from moverank.indexer.search_options import CONVERSION_SECONDS
+from moverank.indexer.values.search_options import CONVERSION_SECONDS
 
 OUTPUT_LIMIT = 1 << 30
 """The maximum size in bytes of the output for one file."""

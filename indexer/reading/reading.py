@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Protocol
 
-from moverank.indexer.documents import Document, Origin, Rejection
 from moverank.indexer.errors import UsageError
 from moverank.indexer.reading.converter import Conversion, Converter
 from moverank.indexer.reading.detect import document_format, thread_format
@@ -43,7 +42,8 @@ from moverank.indexer.reading.source_reader import (
     no_form,
 )
 from moverank.indexer.reading.streams import Meter
-from moverank.indexer.search_options import Progress, silent
+from moverank.indexer.values.documents import Document, Origin, Rejection
+from moverank.indexer.values.search_options import Progress, silent
 from moverank.rerank.options import did_you_mean
 
 DOCUMENT_FORMATS = (

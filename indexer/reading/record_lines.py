@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from moverank.indexer.documents import Document, Rejection
 from moverank.indexer.reading.formats.json_lines import parse_object
 from moverank.indexer.reading.formats.threads import is_stored_record, stored_document, thread_of
 from moverank.indexer.reading.inputs.numbered_lines import lines_and_bad_ones
 from moverank.indexer.reading.records import BadRecord, Fields, Record, document_of
+from moverank.indexer.values.documents import Document, Rejection
 
 
 def document_of_record(record: Record, default_key: str) -> Document:

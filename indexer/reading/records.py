@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from moverank.indexer.documents import Document, Part, Value, metadata_fault
+from moverank.indexer.values.documents import Document, Part, Value, metadata_fault
 
 _log = logging.getLogger("moverank")
 

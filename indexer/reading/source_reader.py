@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import PurePath
 
-from moverank.indexer.documents import Document, Part, Rejection, content_fault, key_fault
 from moverank.indexer.reading.converter import Converter
 from moverank.indexer.reading.detect import is_text
 from moverank.indexer.reading.encodings import marked_encoding
@@ -18,6 +17,7 @@ from moverank.indexer.reading.formats.html import Markup, Quotations, is_html, v
 from moverank.indexer.reading.records import BadRecord, Build, ReadResult, Record, log_left_out, one_line
 from moverank.indexer.reading.source_faults import results_of
 from moverank.indexer.reading.streams import Meter, Stream
+from moverank.indexer.values.documents import Document, Part, Rejection, content_fault, key_fault
 
 FormatReader = Callable[[Stream], Iterator[ReadResult]]
 Detect = Callable[[Source, bytes], str]

@@ -12,7 +12,7 @@ from moverank.indexer.files.gzip_limit import DAMAGED, Unzipped, is_gzip
 from moverank.indexer.reading.encodings import Recoded
 from moverank.indexer.reading.finding.files import STDIN, Source
 from moverank.indexer.reading.records import BadRecord
-from moverank.indexer.search_options import Progress, silent
+from moverank.indexer.values.search_options import Progress, silent
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from moverank.indexer.collection import Collection
-from moverank.indexer.documents import Document
 from moverank.indexer.errors import NoCollection
 from moverank.indexer.reading.inputs.candidate_lists import CandidateList
 from moverank.indexer.reranking.reranker import Reranker
 from moverank.indexer.search.candidate_rankings import Candidate, ranking_in_given_order
+from moverank.indexer.values.documents import Document
 from moverank.rerank.ranking import Ranking
 from moverank.rerank.runtime.parallel import batches
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.ranking_spec import PRIOR, RankingSpec, ScorerChoice
 from moverank.indexer.reranking.texts import Texts
 from moverank.indexer.search.counted_query import CountedQuery
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
@@ -18,9 +17,10 @@ from moverank.indexer.search.sampled_distances import sampled_distances
 from moverank.indexer.search.segments import LiveSegment, counted_idf
 from moverank.indexer.search.sum_terms import distance_statistics, known_terms
 from moverank.indexer.search.view import View
-from moverank.indexer.search_options import Progress
 from moverank.indexer.snapshot.segment import Segment, Terms
-from moverank.indexer.word_factors import OfWords, WordFactors
+from moverank.indexer.values.ranking_spec import PRIOR, RankingSpec, ScorerChoice
+from moverank.indexer.values.search_options import Progress
+from moverank.indexer.values.word_factors import OfWords, WordFactors
 from moverank.rerank.distance.relaxed import sides_floor
 from moverank.rerank.runtime.parallel import map_ahead
 from moverank.rerank.scorers import WordVectors

@@ -12,13 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.arguments import items, place, shown, whole_number
-from moverank.indexer.documents import TITLE_WEIGHT, Document
 from moverank.indexer.errors import UsageError
 from moverank.indexer.operations.operation_registry import operation_named
-from moverank.indexer.queries import Scores
-from moverank.indexer.ranked_texts import whole_texts
-from moverank.indexer.ranking_spec import PRIOR, VECTOR, RankingSpec, Weights, resolve
 from moverank.indexer.reranking.pool import SearchPool
 from moverank.indexer.reranking.texts import (
     Candidates,
@@ -39,9 +34,14 @@ from moverank.indexer.search.phases import Search
 from moverank.indexer.search.query import Prior, Query, QueryWords
 from moverank.indexer.search.query_parser import ignored_words
 from moverank.indexer.search.view import View
-from moverank.indexer.search_options import SearchOptions
-from moverank.indexer.settings import Settings, check_settings
-from moverank.indexer.word_factors import (
+from moverank.indexer.values.arguments import items, place, shown, whole_number
+from moverank.indexer.values.documents import TITLE_WEIGHT, Document
+from moverank.indexer.values.queries import Scores
+from moverank.indexer.values.ranked_texts import whole_texts
+from moverank.indexer.values.ranking_spec import PRIOR, VECTOR, RankingSpec, Weights, resolve
+from moverank.indexer.values.search_options import SearchOptions
+from moverank.indexer.values.settings import Settings, check_settings
+from moverank.indexer.values.word_factors import (
     OF_VECTORS,
     CorpusVocabulary,
     WordFactors,

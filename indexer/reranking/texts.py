@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.documents import Document, Part
+from moverank.indexer import reading
 from moverank.indexer.errors import UsageError
-from moverank.indexer.queries import check_ranks
-from moverank.indexer.ranking_spec import Weights
 from moverank.indexer.search.counted_query import RankedCounts, part_counts
 from moverank.indexer.snapshot.content_sample import ContentSample
-from moverank.indexer.word_factors import CorpusVocabulary, WordFactors
+from moverank.indexer.values.documents import Document, Part
+from moverank.indexer.values.queries import check_ranks
+from moverank.indexer.values.ranking_spec import Weights
+from moverank.indexer.values.word_factors import CorpusVocabulary, WordFactors
 from moverank.rerank.bags.bag import TITLE, Bags
 from moverank.rerank.bags.weights import PartCounts, document_frequencies, inverse_document_frequency, weigh
 
@@ -59,20 +60,12 @@ def document_of_text(text: Text | float | None, name: str, key: str = "") -> Doc
 
 
 def _from_record(record: Mapping[str, Any], name: str, key: str) -> Document:
-    from moverank.indexer.reading.inputs.queries import QUERY_FIELDS, query_of
-    from moverank.indexer.reading.records import (
-        LABEL_FIELDS,
-        BadRecord,  # here: texts alone need no reader
-        choose_field,
-        label_of,
-    )
-
     try:
-        document = query_of(dict(record), key, "a query" if name == THE_QUERY else "a candidate")
-        label = choose_field(record, None, LABEL_FIELDS)
-        others = {field: value for field, value in record.items() if field not in {*QUERY_FIELDS, label}}
-        return replace(document, label=label_of(record, label), metadata=others)
-    except BadRecord as bad:
+        document = reading.query_of(dict(record), key, "a query" if name == THE_QUERY else "a candidate")
+        label = reading.choose_field(record, None, reading.LABEL_FIELDS)
+        others = {field: value for field, value in record.items() if field not in {*reading.QUERY_FIELDS, label}}
+        return replace(document, label=reading.label_of(record, label), metadata=others)
+    except reading.BadRecord as bad:
         raise UsageError(f"{name}: {bad.reason}") from bad
 
 

@@ -8,18 +8,18 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.reranking.pool import SearchPool
 from moverank.indexer.reranking.texts import Texts
 from moverank.indexer.search.differences import Facts
 from moverank.indexer.search.pairs import PairSource
 from moverank.indexer.search.query import Prior
 from moverank.indexer.search.sum_terms import without_numbers
-from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.snapshot.segment import Portion, concatenated, packed_rows
 from moverank.indexer.state.counted_documents import CountedDocuments
-from moverank.indexer.word_factors import CorpusVocabulary
+from moverank.indexer.values.ranking_spec import RankingSpec
+from moverank.indexer.values.settings import Settings
+from moverank.indexer.values.word_factors import CorpusVocabulary
 
 
 class CountedCollection(Protocol):

@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.ranking_spec import PRIOR, ScorerChoice
 from moverank.indexer.search.by_distance import Found
 from moverank.indexer.search.candidates import allowed_rows, candidates, needs_candidates
 from moverank.indexer.search.ordering import smallest_first
 from moverank.indexer.search.query import Outcome, Query
 from moverank.indexer.search.sum_terms import KnownTerm, charged_by, offsets, related_ids
 from moverank.indexer.search.view import View
+from moverank.indexer.values.ranking_spec import PRIOR, ScorerChoice
 from moverank.rerank.ranking import StageCounts
 
 

@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from moverank.indexer.arguments import texts as checked_texts
-from moverank.indexer.arguments import whole_number
-from moverank.indexer.documents import whole_text
 from moverank.indexer.errors import UnknownKey
-from moverank.indexer.queries import QueryText, Scores
 from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.engine_scores import engine_scores
 from moverank.indexer.search.phases import Search, answer_many
 from moverank.indexer.search.query import Outcome, Prior, Query
 from moverank.indexer.store import Reader
+from moverank.indexer.values.arguments import texts as checked_texts
+from moverank.indexer.values.arguments import whole_number
+from moverank.indexer.values.documents import whole_text
+from moverank.indexer.values.queries import QueryText, Scores
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.falling_scores import falling_scores
 from moverank.rerank.ranking import Hit, Ranking

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import QueryVectorError
-from moverank.indexer.given_vectors import Space
-from moverank.indexer.ranking_spec import Weights
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.view import View
+from moverank.indexer.values.given_vectors import Space
+from moverank.indexer.values.ranking_spec import Weights
 from moverank.rerank.bags.bag import lookup
 from moverank.rerank.distance.bounds import wcd_from_squares
 from moverank.rerank.encoders.centroid import Centroid

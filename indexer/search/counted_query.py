@@ -7,12 +7,12 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.queries import QueryText, query_document
-from moverank.indexer.ranked_texts import ranked_texts
 from moverank.indexer.search.query import Query, QueryTerms, QueryWords
 from moverank.indexer.search.spellings import Respelled
 from moverank.indexer.snapshot.segment import packed_rows
-from moverank.indexer.word_factors import WordFactors
+from moverank.indexer.values.queries import QueryText, query_document
+from moverank.indexer.values.ranked_texts import ranked_texts
+from moverank.indexer.values.word_factors import WordFactors
 from moverank.rerank.bags.weights import PartCounts, ranked_counts, weigh
 from moverank.rerank.scorers import WordVectors
 from moverank.rerank.words.tokenizer import Tokenizer

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters import matching_ids, sizes_of
-from moverank.indexer.pair_options import DedupeOptions, PairSearch
 from moverank.indexer.search.differences import Facts
 from moverank.indexer.search.near_documents import Deduplication
 from moverank.indexer.search.ordering import rounded
@@ -20,6 +19,7 @@ from moverank.indexer.search.pair_search import FoundPairs
 from moverank.indexer.search.pairs import PairSource
 from moverank.indexer.search.term_scores import TermScores
 from moverank.indexer.store import Reader
+from moverank.indexer.values.pair_options import DedupeOptions, PairSearch
 from moverank.rerank.bags.bag import lookup
 from moverank.rerank.ranking import Flow
 

@@ -8,8 +8,8 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.arguments import finite_number, items, shown, text, whole_number
 from moverank.indexer.errors import UsageError
+from moverank.indexer.values.arguments import finite_number, items, shown, text, whole_number
 from moverank.rerank.bags.weights import inverse_document_frequency
 from moverank.rerank.scorers import Statistics
 from moverank.rerank.words.languages import DEFAULT

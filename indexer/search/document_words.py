@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.arguments import text
 from moverank.indexer.errors import UnknownKey
-from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.search.query import Query, QueryTerms, QueryWords
 from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.view import View
 from moverank.indexer.store import Reader
+from moverank.indexer.values.arguments import text
+from moverank.indexer.values.ranking_spec import RankingSpec
 from moverank.rerank.errors import NoKnownWords
 
 

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.files.checksums import checksum
-from moverank.indexer.given_vectors import Space
-from moverank.indexer.ranking_spec import EncoderChoice, RankingSpec, Weights
 from moverank.indexer.search.candidates import vector_search
 from moverank.indexer.search.query import Query, QueryWords
 from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.view import View
+from moverank.indexer.values.given_vectors import Space
+from moverank.indexer.values.ranking_spec import EncoderChoice, RankingSpec, Weights
 from moverank.rerank.distance.bounds import bag_means, centroid_lengths, inner_products
 from moverank.rerank.encoders.encoder import Documents, Encoder
 from moverank.rerank.encoders.first_stages import choose_encoder

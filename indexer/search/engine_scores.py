@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.arguments import items
 from moverank.indexer.errors import UsageError
-from moverank.indexer.queries import Scores
 from moverank.indexer.search.query import Prior
+from moverank.indexer.values.arguments import items
+from moverank.indexer.values.queries import Scores
 
 
 def engine_scores(scores: Scores | None, keys: Sequence[str], ids: NDArray[np.int64]) -> Prior | None:

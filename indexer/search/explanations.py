@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.search.candidates import is_candidate
 from moverank.indexer.search.document_words import DocumentWords
 from moverank.indexer.search.occurrences import WordSpans, with_spans
@@ -13,6 +12,7 @@ from moverank.indexer.search.phases import Search
 from moverank.indexer.search.query import Query, QueryWords
 from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.sum_terms import QueryStatistics
+from moverank.indexer.values.ranking_spec import RankingSpec
 from moverank.rerank.bags.bag import Bag
 from moverank.rerank.distance.cell_limit import check_cells
 from moverank.rerank.distance.explain import Explanation, WhyNot, bounds_of, explain_distance

@@ -7,9 +7,9 @@ from math import inf
 from operator import add
 from typing import TypeVar
 
-from moverank.indexer.documents import filter_value, values_by_field
 from moverank.indexer.errors import QueryVectorError, UnknownKey, UsageError
-from moverank.indexer.search_options import DEFAULT_DEPTH, OtherGroups, SearchOptions, TheseKeys
+from moverank.indexer.values.documents import filter_value, values_by_field
+from moverank.indexer.values.search_options import DEFAULT_DEPTH, OtherGroups, SearchOptions, TheseKeys
 from moverank.rerank.errors import NoKnownWords, OutOfTime
 from moverank.rerank.options import did_you_mean
 from moverank.rerank.ranking import Hit, Percentile, Ranking

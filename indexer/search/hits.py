@@ -9,14 +9,14 @@ from functools import lru_cache
 from itertools import accumulate, islice, pairwise
 from typing import Any
 
-from moverank.indexer.documents import whole_text, without_title
 from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.document_words import DocumentWords
 from moverank.indexer.search.explanations import explain_words
 from moverank.indexer.search.query import Outcome, Query, QueryWords
-from moverank.indexer.search_options import SearchOptions
 from moverank.indexer.store import Reader
 from moverank.indexer.store.reader import DisplayFields
+from moverank.indexer.values.documents import whole_text, without_title
+from moverank.indexer.values.search_options import SearchOptions
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Hit, Percentile, Ranking
 from moverank.rerank.words.phrases import JOINT

@@ -11,15 +11,15 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.ranked_texts import RankedTexts, title_and_parts
 from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.hits import EXTRACTED
 from moverank.indexer.search.occurrences import Matcher, highlights_in, occurrences, places_of, with_spans
 from moverank.indexer.search.passages import FactorsOf, nearest_passage
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.view import View
-from moverank.indexer.search_options import SHOWN, SearchOptions
 from moverank.indexer.store import Reader
+from moverank.indexer.values.ranked_texts import RankedTexts, title_and_parts
+from moverank.indexer.values.search_options import SHOWN, SearchOptions
 from moverank.rerank.distance.ground_cost import nearest_words
 from moverank.rerank.errors import OutOfTime
 from moverank.rerank.ranking import Hit

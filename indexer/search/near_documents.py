@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, NamedTuple, Self
 
-from moverank.indexer.documents import Changes
+from moverank.indexer.values.documents import Changes
 from moverank.rerank.answer import OPTIONAL, Answer, Key
 from moverank.rerank.ranking import Flow, StageCounts
 

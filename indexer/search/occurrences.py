@@ -8,10 +8,10 @@ from itertools import accumulate, islice
 from math import inf
 from typing import NamedTuple, TypeVar
 
-from moverank.indexer.documents import Document, counted_from
-from moverank.indexer.ranked_texts import RankedTexts, title_and_parts, whole_texts
-from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.search.spellings import Respelled
+from moverank.indexer.values.documents import Document, counted_from
+from moverank.indexer.values.ranked_texts import RankedTexts, title_and_parts, whole_texts
+from moverank.indexer.values.ranking_spec import RankingSpec
 from moverank.rerank.distance.ground_cost import NearWord
 from moverank.rerank.ranking import NEAR, Flow, Highlight, Span
 from moverank.rerank.runtime.deadline import check_time

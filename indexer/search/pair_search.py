@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from moverank.indexer.files.arrays import Arrays, Kinds, is_within, read_arrays, write_arrays
 from moverank.indexer.files.checksums import joined_checksum
-from moverank.indexer.pair_options import PairSearch
 from moverank.indexer.search.differences import Facts
 from moverank.indexer.search.ordering import smallest_first
 from moverank.indexer.search.phases import Search, answer_many
+from moverank.indexer.values.pair_options import PairSearch
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance.near_pairs import Limit, NearPairs, PairsOfRow
 from moverank.rerank.distance.near_words import NearWords

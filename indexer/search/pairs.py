@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
 from moverank.indexer.files.checksums import checksum
-from moverank.indexer.pair_options import PairSearch
-from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.differences import Facts, FactsIn
 from moverank.indexer.search.document_words import row_words
@@ -25,8 +23,10 @@ from moverank.indexer.search.pair_search import (
 from moverank.indexer.search.phases import Search, answer_many
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.view import View
-from moverank.indexer.search_options import Progress
 from moverank.indexer.store import Reader
+from moverank.indexer.values.pair_options import PairSearch
+from moverank.indexer.values.ranking_spec import RankingSpec
+from moverank.indexer.values.search_options import Progress
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import inverse_document_frequency, with_factors
 from moverank.rerank.distance.near_words import NearWords

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.ranked_texts import RankedTexts, title_and_parts
 from moverank.indexer.search.occurrences import checked, words_of_parts
 from moverank.indexer.search.query import QueryWords
 from moverank.indexer.snapshot.segment import packed_rows
+from moverank.indexer.values.ranked_texts import RankedTexts, title_and_parts
 from moverank.rerank.bags.bag import Bag
 from moverank.rerank.bags.weights import weigh
 from moverank.rerank.distance.nearest import nearest

@@ -5,9 +5,9 @@ from math import isfinite, nan
 
 import numpy as np
 
-from moverank.indexer.ranking_spec import PRIOR, RankingSpec
 from moverank.indexer.search.query import Prior
 from moverank.indexer.store import Reader
+from moverank.indexer.values.ranking_spec import PRIOR, RankingSpec
 
 
 def prior_fields(rankings: Iterable[RankingSpec]) -> set[str]:

@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.ranking_spec import RankingSpec, ScorerChoice
 from moverank.indexer.search.occurrences import WordSpans
 from moverank.indexer.search.spellings import Respelled
+from moverank.indexer.values.ranking_spec import RankingSpec, ScorerChoice
 from moverank.rerank.bags.bag import Bag, Bags, lookup
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.encoders.encoder import Documents, Encoder, encode

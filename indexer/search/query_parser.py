@@ -7,12 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.documents import Document
 from moverank.indexer.errors import QueryVectorError, UsageError
 from moverank.indexer.filters import alternatives, matching_ids, why_none_passes
-from moverank.indexer.queries import QueryText, query_document
-from moverank.indexer.ranked_texts import ranked_texts
-from moverank.indexer.ranking_spec import VECTOR, RankingSpec, ScorerChoice
 from moverank.indexer.search.candidates import NO_CANDIDATES, NO_VECTOR, allowed_rows, needs_candidates
 from moverank.indexer.search.counted_query import CountedQuery, TextCounter, part_counts, respelled_counts
 from moverank.indexer.search.document_words import DocumentWords
@@ -24,11 +20,22 @@ from moverank.indexer.search.spellings import LONGEST_TYPED, Respelled, Spelling
 from moverank.indexer.search.sum_terms import without_numbers
 from moverank.indexer.search.term_scores import TermScores
 from moverank.indexer.search.view import View
-from moverank.indexer.search_options import DEFAULT_DEPTH, EXACT_UP_TO, OtherGroups, SearchOptions, TheseKeys, Where
-from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.document_vectors import stored_vectors
 from moverank.indexer.store import Reader, StoredWord
-from moverank.indexer.word_factors import check_weights
+from moverank.indexer.values.documents import Document
+from moverank.indexer.values.queries import QueryText, query_document
+from moverank.indexer.values.ranked_texts import ranked_texts
+from moverank.indexer.values.ranking_spec import VECTOR, RankingSpec, ScorerChoice
+from moverank.indexer.values.search_options import (
+    DEFAULT_DEPTH,
+    EXACT_UP_TO,
+    OtherGroups,
+    SearchOptions,
+    TheseKeys,
+    Where,
+)
+from moverank.indexer.values.settings import Settings
+from moverank.indexer.values.word_factors import check_weights
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.scorers import WordVectors
 from moverank.rerank.words.embedding import Embedding

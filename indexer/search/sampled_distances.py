@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.files.checksums import short_checksum
-from moverank.indexer.ranking_spec import Weights
 from moverank.indexer.search.query import Query, QueryWords
 from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.view import View
-from moverank.indexer.search_options import Progress, silent
 from moverank.indexer.snapshot.content_sample import StoredSample, read_sample, write_sample
+from moverank.indexer.values.ranking_spec import Weights
+from moverank.indexer.values.search_options import Progress, silent
 from moverank.rerank.bags.bag import Bag, Bags, lookup
 from moverank.rerank.distance.mutual_proximity import MutualProximity, ProximityKind, mutual_proximity
 from moverank.rerank.distance.nearest import all_distances

@@ -11,11 +11,6 @@ from threading import RLock
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.arguments import optional_number
-from moverank.indexer.pair_options import DedupeOptions, PairSearch
-from moverank.indexer.queries import QueryText, Scores, StoredKey, query_document
-from moverank.indexer.ranked_texts import whole_texts
-from moverank.indexer.ranking_spec import VECTOR, RankingSpec, check_rules, distance_of, resolve
 from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.candidate_rankings import RerankTask, StoredCandidates, rerank_many
 from moverank.indexer.search.deduplication import deduplicate, separated, visiting_order
@@ -41,9 +36,14 @@ from moverank.indexer.search.query import Outcome, Query, QueryWords
 from moverank.indexer.search.query_parser import QueryParser
 from moverank.indexer.search.sampled_distances import sampled_distances
 from moverank.indexer.search.view import View
-from moverank.indexer.search_options import Progress, SearchOptions, silent
-from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader
+from moverank.indexer.values.arguments import optional_number
+from moverank.indexer.values.pair_options import DedupeOptions, PairSearch
+from moverank.indexer.values.queries import QueryText, Scores, StoredKey, query_document
+from moverank.indexer.values.ranked_texts import whole_texts
+from moverank.indexer.values.ranking_spec import VECTOR, RankingSpec, check_rules, distance_of, resolve
+from moverank.indexer.values.search_options import Progress, SearchOptions, silent
+from moverank.indexer.values.settings import Settings
 from moverank.rerank.distance.explain import Explanation, WhyNot
 from moverank.rerank.distance.ground_cost import nearest_words
 from moverank.rerank.errors import NoKnownWords, OutOfTime, TooLarge

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from moverank.indexer.files.arrays import SumType, kept
 from moverank.indexer.files.checksums import checksum
 from moverank.indexer.files.directory import CACHED
-from moverank.indexer.ranking_spec import Weights
 from moverank.indexer.search.caches import PostingsCache
 from moverank.indexer.snapshot.document_vectors import GivenRows
 from moverank.indexer.snapshot.faiss_index import FirstStage
 from moverank.indexer.snapshot.segment import Segment
-from moverank.indexer.word_factors import OfWords, WordFactors
+from moverank.indexer.values.ranking_spec import Weights
+from moverank.indexer.values.word_factors import OfWords, WordFactors
 from moverank.rerank.bags.bag import Bags, lookup, summed_by_id
 from moverank.rerank.bags.weights import (
     ENTRIES,

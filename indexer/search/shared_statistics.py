@@ -8,8 +8,8 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.ranking_spec import RankingSpec, ScorerChoice
 from moverank.indexer.search.view import View
+from moverank.indexer.values.ranking_spec import RankingSpec, ScorerChoice
 from moverank.rerank.bags.weights import Frequencies, inverse_document_frequency
 from moverank.rerank.scorers import Statistics
 

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.ranking_spec import COSINE, PRIOR, VECTOR, RankingSpec, ScorerChoice, Term
 from moverank.indexer.search.encoded_documents import cosine_distances, encoder_distances, vector_distances
 from moverank.indexer.search.query import Outcome, Prior, Query
 from moverank.indexer.search.sampled_distances import QueryProximity
 from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.view import View
 from moverank.indexer.snapshot.content_sample import SAMPLE
+from moverank.indexer.values.ranking_spec import COSINE, PRIOR, VECTOR, RankingSpec, ScorerChoice, Term
 from moverank.rerank.bags.bag import lookup
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.distance.relaxed import exact_wcd, rwmd_floor

@@ -8,13 +8,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.ranking_spec import ScorerChoice
 from moverank.indexer.search.caches import DerivedTable, cached_sums, cached_table
 from moverank.indexer.search.ordering import smallest_first
 from moverank.indexer.search.query import QueryTerms
 from moverank.indexer.search.segment_words import CountedTerms, DerivedTerms, SegmentCounts, WordTexts
 from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.sized_cache import SizedCache
+from moverank.indexer.values.ranking_spec import ScorerChoice
 from moverank.rerank.bags.bag import Bags, lookup
 from moverank.rerank.scorers import (
     Scorer,

@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.given_vectors import Space
-from moverank.indexer.ranking_spec import Weights
 from moverank.indexer.search.segment_words import WordTexts
 from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.sized_cache import SizedCache
 from moverank.indexer.search.term_scores import LargerCollection, TermScores
 from moverank.indexer.snapshot.content_sample import SAMPLE, ContentSample
 from moverank.indexer.snapshot.encoder_fit import FittedEncoder
-from moverank.indexer.word_factors import WordFactors
+from moverank.indexer.values.given_vectors import Space
+from moverank.indexer.values.ranking_spec import Weights
+from moverank.indexer.values.word_factors import WordFactors
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance.ground_cost import vector_norms
 from moverank.rerank.encoders.centroid import Centroid

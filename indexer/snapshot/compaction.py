@@ -11,8 +11,6 @@ import numpy as np
 
 from moverank.indexer.errors import DamagedFile
 from moverank.indexer.files.directory import remove_cached
-from moverank.indexer.search_options import Progress
-from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.snapshot.document_vectors import DocumentVectors, EncodedVectors, GivenVectors
 from moverank.indexer.snapshot.encoder_fit import FittedEncoder, fit_encoder, known_words, stored_frequencies
@@ -20,6 +18,8 @@ from moverank.indexer.snapshot.segment import Portion, assemble
 from moverank.indexer.snapshot.snapshot_files import made_for, newest_snapshot
 from moverank.indexer.snapshot.snapshot_writer import SnapshotContent, remove_other_snapshots, write_snapshot
 from moverank.indexer.store import Reader, Store
+from moverank.indexer.values.search_options import Progress
+from moverank.indexer.values.settings import Settings
 from moverank.rerank.encoders.encoder import Encoder
 from moverank.rerank.words.embedding import Embedding
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.arrays import save_arrays
-from moverank.indexer.given_vectors import Space, unpacked
 from moverank.indexer.snapshot.snapshot_layout import ENCODER
+from moverank.indexer.values.given_vectors import Space, unpacked
 from moverank.rerank.bags.bag import Bags, lookup
 from moverank.rerank.bags.weights import with_factors
 from moverank.rerank.encoders.encoder import Documents, Encoder, encode

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from moverank.indexer.errors import DamagedFile
 from moverank.indexer.files.arrays import map_array, mapped_arrays
 from moverank.indexer.files.checksums import FileChecksum, check_data
-from moverank.indexer.ranking_spec import Weights
-from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.segment import Portion, assemble, concatenated
 from moverank.indexer.store import Reader, StoredWord
-from moverank.indexer.word_factors import WordFactors
+from moverank.indexer.values.ranking_spec import Weights
+from moverank.indexer.values.settings import Settings
+from moverank.indexer.values.word_factors import WordFactors
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import Frequencies, weigh
 from moverank.rerank.encoders.centroid import Centroid

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from moverank.indexer.errors import DamagedFile, UsageError
 from moverank.indexer.files.atomic_write import OpenFile, durable_file
 from moverank.indexer.files.checksums import FileChecksum
-from moverank.indexer.search_options import EXACT_UP_TO
-from moverank.indexer.settings import FLAT_INDEX
+from moverank.indexer.values.search_options import EXACT_UP_TO
+from moverank.indexer.values.settings import FLAT_INDEX
 from moverank.rerank.runtime.thread_pool import core_count, is_single_threaded, thread_pool
 
 _EXACT = frozenset({"Flat", "IDMap,Flat", FLAT_INDEX})

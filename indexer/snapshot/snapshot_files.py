@@ -15,11 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.documents import GIVEN
 from moverank.indexer.errors import DamagedFile
 from moverank.indexer.files.arrays import are_starts, is_increasing, is_within, map_array
 from moverank.indexer.files.checksums import check_data, check_names, checksum
-from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.content_sample import DIGEST_BYTES, ContentSample
 from moverank.indexer.snapshot.content_sample import SAMPLE as SIZE
 from moverank.indexer.snapshot.document_vectors import GivenRows
@@ -43,6 +41,8 @@ from moverank.indexer.snapshot.snapshot_layout import (
     valid_for,
 )
 from moverank.indexer.store import Reader
+from moverank.indexer.values.documents import GIVEN
+from moverank.indexer.values.settings import Settings
 from moverank.rerank.bags.bag import TITLE, Bags, lookup
 from moverank.rerank.bags.weights import PartCounts
 from moverank.rerank.words.embedding import Embedding

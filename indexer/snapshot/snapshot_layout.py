@@ -15,8 +15,8 @@ from moverank.indexer.errors import DamagedFile
 from moverank.indexer.files.checksums import check_names, read_checksummed_json
 
 if TYPE_CHECKING:
-    from moverank.indexer.settings import Settings
     from moverank.indexer.store import Reader
+    from moverank.indexer.values.settings import Settings
 
 FORMAT = 5
 PREFIX, REMOVED, META = "snapshot-", "removed-snapshot-", "meta.json"

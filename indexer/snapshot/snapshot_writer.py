@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from moverank.indexer.files.arrays import array_file, map_array, write_array, write_checksums
 from moverank.indexer.files.atomic_write import atomic_directory
-from moverank.indexer.settings import AUTO_INDEX
 from moverank.indexer.snapshot import faiss_index
 from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.snapshot.document_vectors import DocumentVectors
@@ -31,6 +30,7 @@ from moverank.indexer.snapshot.snapshot_layout import (
     VECTOR_IDS,
     VOCABULARY,
 )
+from moverank.indexer.values.settings import AUTO_INDEX
 from moverank.rerank.bags.weights import PartCounts, weigh
 
 

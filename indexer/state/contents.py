@@ -10,11 +10,12 @@ from functools import cached_property
 from struct import unpack
 from typing import Annotated
 
-from moverank.indexer.arguments import text
-from moverank.indexer.documents import Document, Located, Origin
+from moverank.indexer import indexing
 from moverank.indexer.errors import UnknownKey
-from moverank.indexer.search_options import Where
 from moverank.indexer.store import Entry, Reader, StoredDocument
+from moverank.indexer.values.arguments import text
+from moverank.indexer.values.documents import Document, Located, Origin
+from moverank.indexer.values.search_options import Where
 from moverank.rerank.answer import FLAT
 
 _BATCH, _KEYS = 200, 5000  # documents, some of which may be threads of thousands of posts, and keys
@@ -40,9 +41,7 @@ class Description(Located):
 
 
 def _restored(found: StoredDocument) -> Document:
-    from moverank.indexer.indexing.stored_form import restored_document
-
-    return restored_document(found)
+    return indexing.restored_document(found)
 
 
 class Contents:

@@ -8,9 +8,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from moverank.indexer.errors import CollectionError, ConnectionLost, DamagedFile, VectorsError
-from moverank.indexer.search_options import SearchOptions
 from moverank.indexer.state.open_state import OpenState, Outdated
 from moverank.indexer.store import Store, database_errors, repeated
+from moverank.indexer.values.search_options import SearchOptions
 
 if TYPE_CHECKING:  # imported by the first search: a collection that is only changed or listed searches nothing
     from moverank.indexer.state.repair_on_open import SnapshotRepairer

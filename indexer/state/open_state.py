@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.indexing.collection_vectors import current_vectors
-from moverank.indexer.search_options import Where
-from moverank.indexer.settings import Settings
 from moverank.indexer.state.contents import Contents
 from moverank.indexer.store import Store
+from moverank.indexer.values.search_options import Where
+from moverank.indexer.values.settings import Settings
 
 if TYPE_CHECKING:  # imported by the first search: a collection that is only changed or listed searches nothing
     from moverank.indexer.search.searcher import Searcher

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import DamagedFile
-from moverank.indexer.given_vectors import Space
 from moverank.indexer.search.segment_words import WordTexts
 from moverank.indexer.search.segments import LiveSegment, counted_idf
 from moverank.indexer.search.view import View
-from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.snapshot.document_vectors import GivenRows, stored_vectors
 from moverank.indexer.snapshot.snapshot_files import newest_snapshot, read_tail
 from moverank.indexer.store import Reader
-from moverank.indexer.word_factors import WordFactors
+from moverank.indexer.values.given_vectors import Space
+from moverank.indexer.values.settings import Settings
+from moverank.indexer.values.word_factors import WordFactors
 from moverank.rerank.words.embedding import Embedding
 
 _Ids = NDArray[np.int64]

@@ -10,13 +10,13 @@ from pathlib import Path
 from moverank.indexer.errors import CollectionError, ConnectionLost, DamagedFile, VectorsError
 from moverank.indexer.indexing.collection_vectors import current_settings
 from moverank.indexer.search.view import View
-from moverank.indexer.search_options import silent
-from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot import compaction
 from moverank.indexer.snapshot.snapshot_files import newest_snapshot
 from moverank.indexer.snapshot.snapshot_writer import remove_snapshot
 from moverank.indexer.state.open_view import open_view
 from moverank.indexer.store import Reader, Store, locked_directory
+from moverank.indexer.values.search_options import silent
+from moverank.indexer.values.settings import Settings
 from moverank.rerank.words.embedding import Embedding
 
 _log = logging.getLogger("moverank")

@@ -7,14 +7,14 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
-from moverank.indexer.documents import Document
 from moverank.indexer.errors import DamagedFile, VectorsError
-from moverank.indexer.search_options import Where
-from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.cached_coverage import Coverage, read_coverage
 from moverank.indexer.snapshot.snapshot_layout import checked_factory, derived_from, newest_of, valid_for
 from moverank.indexer.state.contents import Contents
 from moverank.indexer.store import Reader
+from moverank.indexer.values.documents import Document
+from moverank.indexer.values.search_options import Where
+from moverank.indexer.values.settings import Settings
 from moverank.indexer.vectors.manifest import FINGERPRINT, check_files, read_manifest, vectors_folder
 
 

@@ -11,9 +11,9 @@ from operator import itemgetter
 from struct import unpack
 from typing import Any, ClassVar, NamedTuple
 
-from moverank.indexer.arguments import LARGEST
-from moverank.indexer.documents import Event, Located, NamedSource, Origin, Watch, counted_texts, text_fault
 from moverank.indexer.store.rows import DamagedDocument, Rows, Values
+from moverank.indexer.values.arguments import LARGEST
+from moverank.indexer.values.documents import Event, Located, NamedSource, Origin, Watch, counted_texts, text_fault
 
 REMOVALS_FORGOTTEN = "removals_forgotten"
 """Name of the setting that stores the revision up to which removals are no longer recorded."""

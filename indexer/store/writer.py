@@ -8,10 +8,10 @@ from typing import Any
 
 from sqlalchemy import JSON
 
-from moverank.indexer.documents import Event, NamedSource, Watch
 from moverank.indexer.store.engines import ConnectionRows
 from moverank.indexer.store.reader import EVENTS_FORGOTTEN, REMOVALS_FORGOTTEN, Reader
 from moverank.indexer.store.schema import DOCUMENTS, FILES, METADATA, PARTS, SOURCES
+from moverank.indexer.values.documents import Event, NamedSource, Watch
 from moverank.rerank.runtime.parallel import batches
 
 _COPIED = 2000  # rows at a time

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from moverank.indexer.errors import VectorsError
-from moverank.indexer.search_options import Progress
+from moverank.indexer.values.search_options import Progress
 from moverank.rerank.runtime.gensim_log import gensim_imports
 from moverank.rerank.words.subwords import static_imports
 

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from moverank.indexer.errors import VectorsError
-from moverank.indexer.search_options import Progress, silent
+from moverank.indexer.values.search_options import Progress, silent
 from moverank.indexer.vectors.downloading import download, is_download, is_of_hub
 from moverank.indexer.vectors.formats.detection import is_pickle, read_vector_rows
 from moverank.indexer.vectors.formats.gensim_pickle import read_pickled

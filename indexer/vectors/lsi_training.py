@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import TooFewWords
-from moverank.indexer.search_options import Progress, silent
+from moverank.indexer.values.search_options import Progress, silent
 from moverank.indexer.vectors.formats.gensim_pickle import chunks_of
 from moverank.indexer.vectors.formats.word2vec import VectorTable, word_label
 from moverank.indexer.vectors.open_vectors import open_vectors

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from moverank.indexer.errors import IndexerError, VectorsError
 from moverank.indexer.files.arrays import array_file, map_array, write_array, write_checksums
 from moverank.indexer.files.atomic_write import atomic_directory, durable_file
-from moverank.indexer.search_options import Progress, silent
+from moverank.indexer.values.search_options import Progress, silent
 from moverank.indexer.vectors.formats.word2vec import MAX_WORD, Chunk, VectorTable
 from moverank.indexer.vectors.manifest import LENGTHS, MANIFEST, MATRICES, TOKENIZER, VERSION, read_manifest
 from moverank.indexer.vectors.open_vectors import (

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from moverank.indexer.errors import TooFewWords, UsageError
-from moverank.indexer.search_options import Progress, silent
+from moverank.indexer.values.search_options import Progress, silent
 from moverank.indexer.vectors.formats.gensim_pickle import chunks_of
 from moverank.indexer.vectors.formats.word2vec import VectorTable, word_label
 from moverank.indexer.vectors.open_vectors import open_vectors

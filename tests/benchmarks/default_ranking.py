@@ -17,18 +17,18 @@ import numpy as np
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from moverank import Collection, Settings
-from moverank.indexer.documents import TITLE_WEIGHT
 from moverank.indexer.formatters.progress import Bars
 from moverank.indexer.plugins.laboratory.corpus import corpus_of
 from moverank.indexer.plugins.laboratory.distances import RowCache
 from moverank.indexer.plugins.laboratory.evaluating import RetrievalExperiment
 from moverank.indexer.plugins.laboratory.trial import Trial
 from moverank.indexer.plugins.laboratory.tuner import TriedRanking, Tuner, TuningGoal
-from moverank.indexer.ranking_spec import PAPER_GAMMA
 from moverank.indexer.reading import read_documents
 from moverank.indexer.reading.inputs.judgments import read_qrels
 from moverank.indexer.reading.inputs.queries import read_queries
-from moverank.indexer.settings import default_rank
+from moverank.indexer.values.documents import TITLE_WEIGHT
+from moverank.indexer.values.ranking_spec import PAPER_GAMMA
+from moverank.indexer.values.settings import default_rank
 from moverank.rerank.evaluation.measures import Judgments
 from tests.benchmarks.common import argument_parser, real, show, show_table
 from tests.benchmarks.technical_texts import technical_texts

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from moverank.indexer.settings import default_rank
+from moverank.indexer.values.settings import default_rank
 from tests.benchmarks.evaluation_runs import Run, bounds, knn, retrieval
 
 

@@ -19,8 +19,8 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.settings import AUTO_INDEX, FLAT_INDEX
 from moverank.indexer.snapshot.faiss_index import FirstStage, build, choose_factory
+from moverank.indexer.values.settings import AUTO_INDEX, FLAT_INDEX
 from moverank.rerank.encoders.first_stages import choose_encoder
 from tests.benchmarks.candidate_task import CACHE, DEPTHS, CandidateTask, parse_encoder, recall, single
 from tests.benchmarks.common import argument_parser, show, show_table, verdict

@@ -69,7 +69,7 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from moverank import Collection, Document, Part
 from moverank.indexer.reading.inputs.judgments import read_qrels
-from moverank.indexer.settings import DEFAULT_K1, Settings
+from moverank.indexer.values.settings import DEFAULT_K1, Settings
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.evaluation.measures import Judgments, join_run, reciprocal_rank
 from moverank.rerank.testing.sample_counts import Counted

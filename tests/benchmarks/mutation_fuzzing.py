@@ -19,9 +19,9 @@ from tempfile import TemporaryDirectory
 
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
-from moverank.indexer.documents import Document
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.reading import read_documents, read_threads
+from moverank.indexer.values.documents import Document
 from moverank.indexer.vectors.importing import import_vectors
 from tests.benchmarks.common import any_missed, argument_parser, show_table, verdict
 

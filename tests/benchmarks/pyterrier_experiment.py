@@ -16,8 +16,8 @@ from typing import Any
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from moverank import Collection, Ranking, Settings
-from moverank.indexer.documents import TITLE_WEIGHT
 from moverank.indexer.reading import read_documents
+from moverank.indexer.values.documents import TITLE_WEIGHT
 from tests.benchmarks.common import any_missed, argument_parser, real, run, show, show_table, vectors, verdict
 
 MEASURES = {"map": "AP", "ndcg@10": "nDCG@10", "p@10": "P@10"}

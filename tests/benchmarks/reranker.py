@@ -24,8 +24,8 @@ from moverank.indexer.reranking.texts import query_and_candidates
 from moverank.indexer.search.counted_query import TextCounter
 from moverank.indexer.search.phases import Search
 from moverank.indexer.search.query import Query, QueryWords
-from moverank.indexer.settings import default_rank
-from moverank.indexer.word_factors import CorpusVocabulary
+from moverank.indexer.values.settings import default_rank
+from moverank.indexer.values.word_factors import CorpusVocabulary
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance import bounds
 from moverank.rerank.distance.bounds import Problem
@@ -64,7 +64,7 @@ class Floor:
         asked, *texts = counter.count(candidate_documents([query, *candidates]))
         own, pool = query_and_candidates(CorpusVocabulary.of(counter.words, embedding, ()), asked, texts, 1.0)
         searched = SearchPool(_with_words(pool))
-        from moverank.indexer.ranking_spec import own_ranking
+        from moverank.indexer.values.ranking_spec import own_ranking
 
         plain = Query(QueryWords.none(embedding.dim), K, None, own_ranking("wmd", 0.0, "tf"), bounded=False)
         parsed = searched.with_words(plain, own, 0)
@@ -97,8 +97,8 @@ def seconds(work: Callable[[], object], times: int = 3) -> float:
 
 def stages(reranker: Reranker, query: str, texts: list[str]) -> list[tuple[str, float]]:
     """Return the time of each step of a call, the median of 15."""
-    from moverank.indexer.ranking_spec import own_ranking
     from moverank.indexer.reranking.texts import candidate_documents
+    from moverank.indexer.values.ranking_spec import own_ranking
 
     steps: dict[str, list[float]] = {}
 

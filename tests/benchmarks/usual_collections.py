@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from moverank import Collection, Settings
-from moverank.indexer.ranking_spec import PAPER_GAMMA
 from moverank.indexer.reading import read_documents, read_threads
+from moverank.indexer.values.ranking_spec import PAPER_GAMMA
 from tests.benchmarks.common import real, vectors
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from moverank import Collection, Document
-from moverank.indexer.given_vectors import VectorMetric
+from moverank.indexer.values.given_vectors import VectorMetric
 from tests.indexer.world import random_documents
 
 DIM = 5

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from moverank.indexer.documents import Changes
 from moverank.indexer.errors import DamagedFile, IndexerError, PruneRefused, RecordError, UnknownKey
+from moverank.indexer.values.documents import Changes
 
 
 @pytest.mark.parametrize(

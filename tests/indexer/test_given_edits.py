@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import Collection, Document
-from moverank.indexer.given_vectors import VectorMetric
 from moverank.indexer.maintenance.check import check_collection
+from moverank.indexer.values.given_vectors import VectorMetric
 from tests.indexer.given import METRICS, costs
 from tests.indexer.world import WORDS, CollectionFactory, document, snapshot_above
 from tests.samples import examples

@@ -11,12 +11,12 @@ import pytest
 from sqlalchemy import text
 
 from moverank import Collection, Document
-from moverank.indexer.documents import NamedSource, Origin
 from moverank.indexer.maintenance.backup import back_up
 from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.maintenance.repair import repair
 from moverank.indexer.reading import read_documents
 from moverank.indexer.store import open_store
+from moverank.indexer.values.documents import NamedSource, Origin
 from tests.indexer.given import candidates_of, documents_with_vectors, nearest, random_vectors
 from tests.indexer.stored_state import change_last_byte, only_snapshot
 from tests.indexer.world import MakeCollection, snapshot_above

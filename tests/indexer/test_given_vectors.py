@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from moverank import Document, QueryVectorError
-from moverank.indexer.given_vectors import LARGEST, Space, VectorMetric, numbers_fault, unpacked, vector_bytes
+from moverank.indexer.values.given_vectors import LARGEST, Space, VectorMetric, numbers_fault, unpacked, vector_bytes
 from tests.indexer.given import METRICS, costs, random_vectors
 
 _MATRIX = arrays.arrays(np.float32, (6, 3), elements=st.floats(-100, 100, width=32).map(lambda x: round(x, 2)))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import Collection, Document, Part, UsageError
-from moverank.indexer.documents import MAX_DEPTH, flattened, metadata_fault, texts_within
+from moverank.indexer.values.documents import MAX_DEPTH, flattened, metadata_fault, texts_within
 from tests.indexer.stored_state import stored_keys
 from tests.indexer.world import document
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import UsageError
-from moverank.indexer.ranking_spec import (
+from moverank.indexer.values.ranking_spec import (
     PAPER_GAMMA,
     ScorerChoice,
     own_ranking,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from moverank.indexer.scope import Region, Scope, place_of
+from moverank.indexer.values.scope import Region, Scope, place_of
 
 
 @pytest.fixture

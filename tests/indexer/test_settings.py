@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import Settings, SettingsError, UsageError
-from moverank.indexer.settings import CHANGEABLE, check_settings, default_rank
+from moverank.indexer.values.settings import CHANGEABLE, check_settings, default_rank
 from moverank.rerank.errors import MissingExtra, OptionError
 from moverank.rerank.words.languages import CODES
 from moverank.rerank.words.segmentation import CHOICES, segmenter_of

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import Collection, Document, Part, Rejection
-from moverank.indexer.documents import begins_with_title, counted_texts, title_end, without_title
 from moverank.indexer.maintenance.check import check_collection
+from moverank.indexer.values.documents import begins_with_title, counted_texts, title_end, without_title
 from moverank.rerank.words.tokenizer import Tokenizer
 from tests.indexer.stored_state import stored_parts
 from tests.indexer.world import (

@@ -20,12 +20,12 @@ from moverank import (
     SettingsError,
     UsageError,
 )
-from moverank.indexer.documents import Rejection
 from moverank.indexer.errors import RecordError
 from moverank.indexer.indexing import first_texts
 from moverank.indexer.maintenance.backup import copy_collection
 from moverank.indexer.maintenance.check import check_collection
-from moverank.indexer.settings import check_settings
+from moverank.indexer.values.documents import Rejection
+from moverank.indexer.values.settings import check_settings
 from moverank.rerank.errors import OptionError
 from moverank.rerank.words.segmentation import frequent_parts
 

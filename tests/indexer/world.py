@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from moverank import Collection, Document, Part, Settings
-from moverank.indexer.documents import Metadata
 from moverank.indexer.indexing.word_counts import EncodedCounts, WordCounter
-from moverank.indexer.queries import QueryText
 from moverank.indexer.search.counted_query import RankedCounts, TextCounter
-from moverank.indexer.search_options import Progress
 from moverank.indexer.store import Writer
+from moverank.indexer.values.documents import Metadata
+from moverank.indexer.values.queries import QueryText
+from moverank.indexer.values.search_options import Progress
 from moverank.rerank.ranking import Ranking
 
 WORDS = ["ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen", "ibis", "jay", "kiwi", "lark"]

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from moverank.indexer.arguments import one_or_more, optional_number, texts
-from moverank.indexer.documents import Document
 from moverank.indexer.operations.operation import UNLIMITED, OperatedState, Operation, Work
-from moverank.indexer.option import Option
 from moverank.indexer.plugins.evidence.compared_texts import compared_passages, size_with, source_passages
-from moverank.indexer.queries import QueryText, SomeTexts, query_document
-from moverank.indexer.search_options import TAU
+from moverank.indexer.values.arguments import one_or_more, optional_number, texts
+from moverank.indexer.values.documents import Document
+from moverank.indexer.values.option import Option
+from moverank.indexer.values.queries import QueryText, SomeTexts, query_document
+from moverank.indexer.values.search_options import TAU
 from moverank.rerank.plugins.evidence.evidence import Evidence, evidence_of
 from moverank.rerank.plugins.evidence.text_changes import TextChanges, changes_of
 from moverank.rerank.words.embedding import Embedding

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from moverank.indexer.documents import Document, begins_with_title, title_and_texts
 from moverank.indexer.errors import UsageError
-from moverank.indexer.ranked_texts import title_and_parts, whole_texts
+from moverank.indexer.values.documents import Document, begins_with_title, title_and_texts
+from moverank.indexer.values.ranked_texts import title_and_parts, whole_texts
 from moverank.rerank.errors import TooLarge
 
 

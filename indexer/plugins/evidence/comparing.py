@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from moverank.indexer import formatters, reading
 from moverank.indexer.commands.failures import FAILED
 from moverank.indexer.commands.option_records import typed_option
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json
-from moverank.indexer.search_options import TAU
+from moverank.indexer.errors import NoCollection, UsageError
+from moverank.indexer.values.search_options import TAU
 
 if TYPE_CHECKING:
-    from moverank.indexer.documents import Document
     from moverank.indexer.reranking.reranker import Reranker
+    from moverank.indexer.values.documents import Document
 
 app = typer.Typer()
 
@@ -72,9 +74,8 @@ def compare(
     Numbers and quantities are carried to equal ones only, dates to those that say the same or more, and words to words
     of the same polarity. What is covered need not be true.
     """
-    from moverank.indexer.arguments import finite_number
-    from moverank.indexer.errors import UsageError
     from moverank.indexer.files.atomic_write import check_writable
+    from moverank.indexer.values.arguments import finite_number
 
     if [claim, *others].count("-") > 1:
         raise UsageError("only one of the texts can be standard input")
@@ -99,10 +100,8 @@ def _opened(
     from dataclasses import replace
 
     from moverank.indexer.collection import Collection
-    from moverank.indexer.errors import NoCollection
     from moverank.indexer.files.location import display_name
     from moverank.indexer.plugins.evidence.compare import load_comparer
-    from moverank.indexer.reading.inputs.queries import read_query_file
 
     if vectors is None and not Collection.exists(index):
         raise NoCollection(
@@ -116,7 +115,7 @@ def _opened(
             if name.startswith(_KEY):
                 document = contents.describe(name.removeprefix(_KEY)).document
             else:
-                document = read_query_file(name, "text")
+                document = reading.read_query_file(name, "text")
             found.append(replace(document, key=name))
     return load_comparer(vectors or index, language=language), found
 
@@ -137,7 +136,6 @@ def _show(
     from functools import partial
 
     from moverank.indexer.files.atomic_write import write_text
-    from moverank.indexer.formatters.terminal import has_colours, print_object, print_view
     from moverank.indexer.plugins.evidence.comparison_page import changes_page, evidence_page
     from moverank.indexer.plugins.evidence.comparison_view import changes_view, evidence_view
 
@@ -151,11 +149,11 @@ def _show(
         named, found = {"claim": first.key}, evidence.to_dict()
         share = -1.0 if evidence.reversed else evidence.covered
         page = partial(evidence_page, evidence, first, sources)
-        view = partial(evidence_view, evidence, first, sources, colour=has_colours())
+        view = partial(evidence_view, evidence, first, sources, colour=formatters.has_colours())
     if html is not None:
         write_text(html, page())
     if as_json:
-        print_object(named | found)
+        formatters.print_object(named | found)
     else:
-        print_view(view())
+        formatters.print_view(view())
     return share

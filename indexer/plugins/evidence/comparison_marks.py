@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from moverank.indexer.documents import Document
 from moverank.indexer.formatters.sentences import percentage
 from moverank.indexer.plugins.evidence.compared_texts import compared_passages
+from moverank.indexer.values.documents import Document
 from moverank.rerank.plugins.evidence.evidence import Carried, Evidence
 from moverank.rerank.plugins.evidence.text_changes import TextChange, TextChanges
 from moverank.rerank.ranking import Span

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from moverank.indexer.documents import Document
 from moverank.indexer.formatters.html_page import page_like_servers
 from moverank.indexer.formatters.sentences import percentage
 from moverank.indexer.plugins.evidence.comparison_marks import (
@@ -14,6 +13,7 @@ from moverank.indexer.plugins.evidence.comparison_marks import (
     evidence_sides,
     evidence_verdict,
 )
+from moverank.indexer.values.documents import Document
 from moverank.rerank.plugins.evidence.evidence import Evidence
 from moverank.rerank.plugins.evidence.text_changes import TextChanges
 

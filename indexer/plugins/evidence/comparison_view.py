@@ -8,7 +8,6 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from moverank.indexer.documents import Document
 from moverank.indexer.formatters.escaping import isolated, printable
 from moverank.indexer.formatters.sentences import percentage
 from moverank.indexer.plugins.evidence.compared_texts import compared_passages
@@ -20,6 +19,7 @@ from moverank.indexer.plugins.evidence.comparison_marks import (
     evidence_verdict,
     pieces,
 )
+from moverank.indexer.values.documents import Document
 from moverank.rerank.plugins.evidence.evidence import Evidence
 from moverank.rerank.plugins.evidence.text_changes import TextChanges
 from moverank.rerank.ranking import Span

@@ -14,9 +14,9 @@ from moverank.indexer.errors import UsageError
 from moverank.indexer.plugins.laboratory.distances import RowCache
 from moverank.indexer.plugins.laboratory.method import Figure, Method, Table
 from moverank.indexer.plugins.laboratory.trial import Trial
-from moverank.indexer.ranking_spec import own_ranking
 from moverank.indexer.reranking.texts import Texts
-from moverank.indexer.search_options import Progress
+from moverank.indexer.values.ranking_spec import own_ranking
+from moverank.indexer.values.search_options import Progress
 from moverank.rerank.distance.bounds import every_bound
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.evaluation.knn import FIT_SHARE, Split, error_rate

@@ -20,7 +20,7 @@ from moverank.indexer.plugins.laboratory.duplicates import find_duplicates
 from moverank.indexer.plugins.laboratory.method import Figure, Method, Table, reference_row
 from moverank.indexer.plugins.laboratory.trial import Trial
 from moverank.indexer.reranking.texts import Texts
-from moverank.indexer.search_options import Progress, silent
+from moverank.indexer.values.search_options import Progress, silent
 from moverank.rerank.evaluation.knn import (
     KS,
     KnnError,

@@ -9,8 +9,6 @@ from moverank.indexer.errors import CollectionError, UsageError
 from moverank.indexer.plugins.laboratory.distances import RowCache, results_directory
 from moverank.indexer.plugins.laboratory.evaluating import JudgedQueries
 from moverank.indexer.plugins.laboratory.trial import Trial
-from moverank.indexer.queries import QueryText
-from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.reading.inputs.judgments import read_candidates
 from moverank.indexer.reading.inputs.queries import read_queries
 from moverank.indexer.reranking.texts import Texts
@@ -18,7 +16,9 @@ from moverank.indexer.reranking.whole_corpus import CountedCollection, WholeCorp
 from moverank.indexer.search.counted_query import RankedCounts, TextCounter, part_counts
 from moverank.indexer.search.priors import prior_fields
 from moverank.indexer.search.query import Prior
-from moverank.indexer.search_options import Progress
+from moverank.indexer.values.queries import QueryText
+from moverank.indexer.values.ranking_spec import RankingSpec
+from moverank.indexer.values.search_options import Progress
 from moverank.rerank.evaluation.measures import Judgments
 
 

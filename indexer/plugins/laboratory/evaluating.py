@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
+from moverank.indexer import formatters
 from moverank.indexer.commands.failures import interruptible
 from moverank.indexer.commands.option_records import with_records
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json
-from moverank.indexer.option import Option
-from moverank.indexer.search_options import Gamma, Progress, silent
+from moverank.indexer.errors import UsageError
+from moverank.indexer.values.option import Option
+from moverank.indexer.values.search_options import Gamma, Progress, silent
 
 if TYPE_CHECKING:
     from moverank.indexer.plugins.laboratory.method import Table
@@ -153,8 +155,6 @@ class RetrievalExperiment(ComparedMethods, JudgedQueries):
     @property
     def longest(self) -> int | None:
         """Return the cutoff, None for `all`; UsageError for anything else but a number above 0."""
-        from moverank.indexer.errors import UsageError
-
         text = str(self.cutoff)
         if text == "all":
             return None
@@ -302,8 +302,6 @@ def _print(index: Path, experiment: Experiment, result: ResultChoices) -> None:
     Files that cannot be written are reported first.
     """
     from moverank.indexer.files.atomic_write import check_writable, write_text
-    from moverank.indexer.formatters.progress import Bars
-    from moverank.indexer.formatters.terminal import print_object, print_view
     from moverank.indexer.plugins.laboratory.tables import check_figure, draw, table_csv, table_object, table_view
 
     csv, plot = result.csv, result.plot if isinstance(result, FigureChoices) else None
@@ -315,12 +313,12 @@ def _print(index: Path, experiment: Experiment, result: ResultChoices) -> None:
             experiment = experiment.drawn()
             measures = experiment.measures
         check_figure(plot, measures)
-    with interruptible("cached distances are kept, and not computed again"), Bars() as bars:
+    with interruptible("cached distances are kept, and not computed again"), formatters.Bars() as bars:
         table = experiment.run(index, bars)
     if result.as_json:
-        print_object(table_object(table))
+        formatters.print_object(table_object(table))
     else:
-        print_view(table_view(table))
+        formatters.print_view(table_view(table))
     if csv is not None:
         write_text(csv, table_csv(table))
     if plot is not None:

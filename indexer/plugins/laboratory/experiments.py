@@ -45,7 +45,7 @@ from moverank.indexer.plugins.laboratory.method import (
 )
 from moverank.indexer.plugins.laboratory.retrieval import RetrievalTask, RunFiles, retrieval_table
 from moverank.indexer.reading.inputs.judgments import read_labels, read_qrels
-from moverank.indexer.search_options import Progress
+from moverank.indexer.values.search_options import Progress
 from moverank.rerank.errors import EvaluationError
 from moverank.rerank.evaluation.knn import predefined_split, random_splits
 from moverank.rerank.evaluation.measures import DEFAULT_MEASURES, measure

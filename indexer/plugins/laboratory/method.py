@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
 
-from moverank.indexer.documents import GIVEN
 from moverank.indexer.errors import UsageError
-from moverank.indexer.ranking_spec import (
+from moverank.indexer.values.documents import GIVEN
+from moverank.indexer.values.ranking_spec import (
     VECTOR,
     RankingSpec,
     own_ranking,
     parse_ranking,
     resolve,
 )
-from moverank.indexer.settings import Settings
+from moverank.indexer.values.settings import Settings
 from moverank.rerank.distance.mutual_proximity import KINDS
 from moverank.rerank.words.term_rules import PARTS, option_of
 

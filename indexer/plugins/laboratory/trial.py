@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from moverank.indexer.plugins.laboratory.distances import RowCache
 from moverank.indexer.plugins.laboratory.method import Method
-from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.reranking.pool import PoolQueries, RankedRows, SearchPool
 from moverank.indexer.reranking.texts import Texts
 from moverank.indexer.search.query import Prior
-from moverank.indexer.search_options import Progress
+from moverank.indexer.values.ranking_spec import RankingSpec
+from moverank.indexer.values.search_options import Progress
 from moverank.rerank.distance.mutual_proximity import DistanceMoments, empirical_proximity, fitted_proximity
 from moverank.rerank.evaluation.measures import Judgments
 

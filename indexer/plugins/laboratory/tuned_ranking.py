@@ -12,9 +12,9 @@ from moverank.indexer.plugins.laboratory.method import Figure, Table, check_no_g
 from moverank.indexer.plugins.laboratory.trial import Trial
 from moverank.indexer.plugins.laboratory.tuner import Figures, TriedRanking, Tuned, Tuner, TuningGoal
 from moverank.indexer.plugins.laboratory.tuning import TuningExperiment
-from moverank.indexer.ranking_spec import resolve
 from moverank.indexer.reading.inputs.judgments import read_pairs, read_post_links, read_qrels
-from moverank.indexer.search_options import Progress
+from moverank.indexer.values.ranking_spec import resolve
+from moverank.indexer.values.search_options import Progress
 from moverank.rerank.evaluation.measures import Judgments, randomisation
 from moverank.rerank.words.tokenizer import stemmer_named
 

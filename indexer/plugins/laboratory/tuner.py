@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from moverank.indexer.files.arrays import read_arrays, write_arrays
 from moverank.indexer.plugins.laboratory.method import Method, baselines
 from moverank.indexer.plugins.laboratory.trial import Trial, best_of, placing_relevant, run_of
-from moverank.indexer.ranking_spec import VECTOR, RankingSpec, Weights, own_ranking, parse_ranking, resolve
 from moverank.indexer.reranking.pool import Costs, PoolQueries, SearchPool
 from moverank.indexer.reranking.texts import Texts
-from moverank.indexer.search_options import Progress
-from moverank.indexer.settings import DEFAULT_K1
-from moverank.indexer.word_factors import usable_weights
+from moverank.indexer.values.ranking_spec import VECTOR, RankingSpec, Weights, own_ranking, parse_ranking, resolve
+from moverank.indexer.values.search_options import Progress
+from moverank.indexer.values.settings import DEFAULT_K1
+from moverank.indexer.values.word_factors import usable_weights
 from moverank.rerank.bags.bag import TITLE
 from moverank.rerank.evaluation.knn import folds
 from moverank.rerank.evaluation.measures import Judgments, evaluate_measures, join_run

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from moverank.indexer.option import Option
 from moverank.indexer.plugins.laboratory.evaluating import QRELS, JudgedQueries, add_command
-from moverank.indexer.search_options import Progress, silent
+from moverank.indexer.values.option import Option
+from moverank.indexer.values.search_options import Progress, silent
 
 if TYPE_CHECKING:
     from moverank.indexer.plugins.laboratory.method import Table

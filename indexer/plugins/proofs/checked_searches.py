@@ -9,12 +9,12 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, ClassVar
 
 from moverank.indexer.operations.operation import UNLIMITED, OperatedState, Operation, Work
-from moverank.indexer.option import Option
 from moverank.indexer.plugins.proofs.prover import Digest, Prove, in_one_place
 from moverank.indexer.plugins.proofs.verify import ProofRejected, verify
-from moverank.indexer.ranking_spec import distance_of
-from moverank.indexer.search_options import SearchOptions
 from moverank.indexer.state.open_state import OpenState
+from moverank.indexer.values.option import Option
+from moverank.indexer.values.ranking_spec import distance_of
+from moverank.indexer.values.search_options import SearchOptions
 from moverank.rerank.answer import Answer
 from moverank.rerank.errors import NoKnownWords, TransportError
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.plugins.proofs.verify import Proof, dual_values, lower_bounds, lower_costs
-from moverank.indexer.search_options import Progress
+from moverank.indexer.values.search_options import Progress
 from moverank.rerank import kernels
 from moverank.rerank.bags.bag import Bag
 from moverank.rerank.distance.ground_cost import exact_cost

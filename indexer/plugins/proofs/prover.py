@@ -17,15 +17,15 @@ from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.files.atomic_write import check_writable, named_file
 from moverank.indexer.operations.explain import QueryOrKey
 from moverank.indexer.operations.operation import UNLIMITED, OperatedState, Operation, Work
-from moverank.indexer.option import Option
 from moverank.indexer.plugins.proofs.exclusion import Exclusion, document_bag, solved
 from moverank.indexer.plugins.proofs.verify import ARRAYS, MAGIC, MEMBERS, Proof, lower_bounds, upper_bound
-from moverank.indexer.ranking_spec import TRANSPORT, RankingSpec, distance_of
 from moverank.indexer.search.query import Outcome, Query
 from moverank.indexer.search.view import View
-from moverank.indexer.search_options import Gamma, Progress, Rank, SearchOptions
 from moverank.indexer.state.open_state import OpenState
 from moverank.indexer.store import Reader
+from moverank.indexer.values.option import Option
+from moverank.indexer.values.ranking_spec import TRANSPORT, RankingSpec, distance_of
+from moverank.indexer.values.search_options import Gamma, Progress, Rank, SearchOptions
 from moverank.rerank.answer import Answer
 from moverank.rerank.distance.ground_cost import vector_norms
 from moverank.rerank.errors import TransportError

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from moverank.indexer import formatters
 from moverank.indexer.commands.failures import FAILED
 from moverank.indexer.commands.shared_options import Json
+from moverank.indexer.errors import UsageError
 
 if TYPE_CHECKING:
     from moverank.indexer.plugins.proofs.verify import Verified
@@ -27,9 +29,6 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Verify a proof that the hits of a search are the nearest documents; exit code 1 if it proves nothing."""
-    from moverank.indexer.errors import UsageError
-    from moverank.indexer.formatters.escaping import printable
-    from moverank.indexer.formatters.terminal import note, print_object
     from moverank.indexer.plugins.proofs.verify import ProofRejected
     from moverank.indexer.plugins.proofs.verify import verify as verify_proof
 
@@ -39,14 +38,14 @@ def verify(
         verified = verify_proof(file, digest, k)
     except ProofRejected as error:
         if as_json:
-            print_object({"verified": False, "reason": str(error)})
+            formatters.print_object({"verified": False, "reason": str(error)})
         else:
-            note(f"{file}: {error}")
+            formatters.note(f"{file}: {error}")
         sys.exit(FAILED)
     if as_json:
-        print_object(_verified_object(verified))
+        formatters.print_object(_verified_object(verified))
     else:
-        typer.echo("\n".join(map(printable, str(verified).splitlines())))
+        typer.echo("\n".join(map(formatters.printable, str(verified).splitlines())))
 
 
 def _verified_object(verified: "Verified") -> dict[str, Any]:

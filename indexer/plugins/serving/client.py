@@ -8,16 +8,17 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from moverank.indexer import operations
 from moverank.indexer.errors import CollectionError, IndexerError, QueryVectorError, UnknownKey, UsageError
 from moverank.indexer.operations.operated import Operated
 from moverank.indexer.operations.operation import Found, Operation
-from moverank.indexer.option import options_of
-from moverank.indexer.search_options import Progress, SearchOptions, silent
+from moverank.indexer.values.option import options_of
+from moverank.indexer.values.search_options import Progress, SearchOptions, silent
 from moverank.rerank.errors import NoKnownWords, OutOfTime, RerankError
 from moverank.rerank.ranking import Ranking
 
 if TYPE_CHECKING:  # it would import numpy
-    from moverank.indexer.queries import QueryText, StoredKey
+    from moverank.indexer.values.queries import QueryText, StoredKey
 
 _Answer = TypeVar("_Answer")
 
@@ -85,14 +86,13 @@ class RemoteCollection(Operated):
         return cast("Found", found)
 
     def _answer_many(self, requests: "Iterable[QueryText | StoredKey]", options: SearchOptions) -> Iterator[Ranking]:
-        from moverank.indexer.operations.search import Search, Similar
-        from moverank.indexer.queries import StoredKey
+        from moverank.indexer.values.queries import StoredKey
 
         for one in requests:
             if isinstance(one, StoredKey):
-                operation: Operation[Ranking] = Similar(key=one.key, options=options)
+                operation: Operation[Ranking] = operations.Similar(key=one.key, options=options)
             else:
-                operation = Search(query=one, options=options)
+                operation = operations.Search(query=one, options=options)
             try:
                 yield self.run(operation)
             except (NoKnownWords, UnknownKey) as error:
@@ -148,7 +148,7 @@ class RemoteCollection(Operated):
 def _text(query: "QueryText") -> str | dict[str, Any]:
     if isinstance(query, str):
         return query
-    from moverank.indexer.queries import query_document
+    from moverank.indexer.values.queries import query_document
 
     record = query_document(query).to_dict()
     return {name: record[name] for name in ("key", "title", "parts", "title_counts", "vector") if name in record}

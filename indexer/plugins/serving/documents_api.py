@@ -12,7 +12,6 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Depends, Query, Request
 from pydantic import Field
 
-from moverank.indexer.documents import Changes
 from moverank.indexer.operations.documents import PAGE, Documents, ListDocuments, ShowDocument
 from moverank.indexer.plugins.serving.answers import JsonObject, sends
 from moverank.indexer.plugins.serving.limits import Limits
@@ -31,6 +30,7 @@ from moverank.indexer.plugins.serving.writer_process import (
 from moverank.indexer.reading.record_lines import document_of_record
 from moverank.indexer.reading.records import BadRecord, with_key
 from moverank.indexer.state.contents import Description
+from moverank.indexer.values.documents import Changes
 
 router = APIRouter(prefix="/collections", tags=["documents"], dependencies=[Depends(known_parameters)])
 

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Depends, Request
 
 from moverank.indexer.operations.operation import Operation, Work
 from moverank.indexer.operations.operation_registry import served_operations
-from moverank.indexer.option import built, options_of
 from moverank.indexer.plugins.serving.answers import JsonObject, sends
 from moverank.indexer.plugins.serving.limits import Limits
 from moverank.indexer.plugins.serving.problems import HttpProblem
@@ -16,8 +15,9 @@ from moverank.indexer.plugins.serving.requests import BUDGET, as_query, check_op
 from moverank.indexer.plugins.serving.search_api import ServedHere, ThisServer, answered, count_work, known_parameters
 from moverank.indexer.plugins.serving.served import State
 from moverank.indexer.plugins.serving.workers import Task
-from moverank.indexer.queries import QueryText, SomeTexts
-from moverank.indexer.search_options import silent
+from moverank.indexer.values.option import built, options_of
+from moverank.indexer.values.queries import QueryText, SomeTexts
+from moverank.indexer.values.search_options import silent
 from moverank.rerank.ranking import Ranking
 
 

@@ -8,16 +8,16 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from pydantic_core import PydanticSerializationError, to_json
 
-from moverank.indexer.documents import Document
 from moverank.indexer.filters.where import alternatives, checked_size
-from moverank.indexer.limit_or_share import SHARE
-from moverank.indexer.option import DeclaredOption, options_of
 from moverank.indexer.plugins.serving.limits import Limits
 from moverank.indexer.plugins.serving.problems import HttpProblem
 from moverank.indexer.plugins.serving.workers import Task
-from moverank.indexer.queries import QueryText, Scores, SomeTexts
 from moverank.indexer.reranking.texts import document_of_text
-from moverank.indexer.search_options import SearchOptions
+from moverank.indexer.values.documents import Document
+from moverank.indexer.values.limit_or_share import SHARE
+from moverank.indexer.values.option import DeclaredOption, options_of
+from moverank.indexer.values.queries import QueryText, Scores, SomeTexts
+from moverank.indexer.values.search_options import SearchOptions
 from moverank.rerank.answer import members
 
 TextOrRecord = str | dict[str, Any]

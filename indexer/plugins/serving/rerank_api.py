@@ -10,7 +10,6 @@ from uuid import uuid4
 from fastapi import APIRouter, Request
 from pydantic import Field, create_model
 
-from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import UsageError
 from moverank.indexer.plugins.serving.answers import (
     InfinityObject,
@@ -26,8 +25,9 @@ from moverank.indexer.plugins.serving.search_api import ThisServer, count_work
 from moverank.indexer.plugins.serving.served import Served, State
 from moverank.indexer.plugins.serving.state import ServerState
 from moverank.indexer.plugins.serving.workers import Task
-from moverank.indexer.ranking_spec import parse_ranking
 from moverank.indexer.reading.records import TITLE_FIELDS
+from moverank.indexer.values.documents import Document, Part
+from moverank.indexer.values.ranking_spec import parse_ranking
 from moverank.rerank.ranking import Hit, Ranking
 from moverank.rerank.runtime.deadline import check_time
 

@@ -22,6 +22,7 @@ from uvicorn.supervisors import Multiprocess
 
 from moverank.indexer.errors import UsageError
 from moverank.indexer.indexing.collection_vectors import open_collection
+from moverank.indexer.opening import other_store
 from moverank.indexer.plugins.serving.application import application, prefix_of
 from moverank.indexer.plugins.serving.connections import MAX_HEAD, Connection, Loop
 from moverank.indexer.plugins.serving.ending import GRACE, Ending, end_with_parent
@@ -35,8 +36,7 @@ from moverank.indexer.plugins.serving.served_store import ServedStore
 from moverank.indexer.plugins.serving.state import ServerState
 from moverank.indexer.plugins.serving.tokens import Tokens
 from moverank.indexer.plugins.serving.workers import Workers
-from moverank.indexer.search_options import ServeOptions
-from moverank.indexer.stores import other_store
+from moverank.indexer.values.search_options import ServeOptions
 from moverank.rerank.distance.cell_limit import limit_cells
 
 

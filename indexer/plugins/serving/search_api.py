@@ -24,7 +24,7 @@ from moverank.indexer.plugins.serving.requests import (
 from moverank.indexer.plugins.serving.served import Served, State
 from moverank.indexer.plugins.serving.state import ServerState, collection_of, state_of
 from moverank.indexer.plugins.serving.workers import Task
-from moverank.indexer.queries import with_vector
+from moverank.indexer.values.queries import with_vector
 from moverank.rerank.errors import RerankError
 from moverank.rerank.ranking import Ranking
 from moverank.rerank.runtime.deadline import check_time

@@ -10,14 +10,14 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from moverank.indexer.documents import Changes
 from moverank.indexer.errors import IndexerError
 from moverank.indexer.operations.operation import Found, OperatedState, Operation
 from moverank.indexer.plugins.serving.limits import Limits
 from moverank.indexer.plugins.serving.problems import HttpProblem
 from moverank.indexer.plugins.serving.writer_process import Change
-from moverank.indexer.settings import Settings
 from moverank.indexer.store import repeated
+from moverank.indexer.values.documents import Changes
+from moverank.indexer.values.settings import Settings
 from moverank.rerank.errors import RerankError
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from moverank.indexer.documents import Changes
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.directory import DATABASE
 from moverank.indexer.indexing.collection_vectors import open_collection
@@ -19,11 +18,12 @@ from moverank.indexer.plugins.serving.limits import Limits
 from moverank.indexer.plugins.serving.problems import HttpProblem
 from moverank.indexer.plugins.serving.served import Served, WorkResult
 from moverank.indexer.plugins.serving.writer_process import Change, WriterProcess, keep_up, return_freed_memory
-from moverank.indexer.ranking_spec import RankingSpec, resolve
 from moverank.indexer.reranking.reranker import Reranker, stored_options
-from moverank.indexer.search_options import SearchOptions
 from moverank.indexer.state.follower import Follower
 from moverank.indexer.state.open_state import OpenState
+from moverank.indexer.values.documents import Changes
+from moverank.indexer.values.ranking_spec import RankingSpec, resolve
+from moverank.indexer.values.search_options import SearchOptions
 from moverank.rerank.distance.ground_cost import NearWord, nearest_words
 from moverank.rerank.errors import NoKnownWords
 

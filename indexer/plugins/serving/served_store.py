@@ -7,15 +7,15 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from moverank.indexer.documents import Changes
 from moverank.indexer.errors import UsageError
+from moverank.indexer.opening import other_store
 from moverank.indexer.operations.operation import Found, Operation
 from moverank.indexer.plugins.serving.limits import Limits
 from moverank.indexer.plugins.serving.problems import HttpProblem
 from moverank.indexer.plugins.serving.served import Served, State, WorkResult
 from moverank.indexer.plugins.serving.writer_process import Change
 from moverank.indexer.reranking.reranker import Reranker
-from moverank.indexer.stores import other_store
+from moverank.indexer.values.documents import Changes
 from moverank.rerank.runtime.deadline import stopping
 from moverank.rerank.words.embedding import Embedding
 

@@ -10,7 +10,8 @@ import typer
 
 from moverank.indexer.commands.option_records import with_records
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX
-from moverank.indexer.search_options import ServeOptions
+from moverank.indexer.errors import UsageError
+from moverank.indexer.values.search_options import ServeOptions
 
 app = typer.Typer()
 
@@ -39,8 +40,6 @@ def serve(
     ] = False,
 ) -> None:
     """Serve collections over HTTP: reranking for other engines, search as JSON, and pages."""
-    from moverank.indexer.errors import UsageError
-
     typed = [*(_demo(context) if demo else []), *(index or [])]
     places = _named_places(typed or [os.environ.get("MOVERANK_INDEX") or str(DEFAULT_INDEX)])
     try:
@@ -54,8 +53,7 @@ def serve(
 
 def _ranking(typed: str) -> str:
     """Return a ranking as it is written; UsageError for an invalid one."""
-    from moverank.indexer.errors import UsageError
-    from moverank.indexer.ranking_spec import parse_ranking
+    from moverank.indexer.values.ranking_spec import parse_ranking
 
     try:
         return str(parse_ranking(typed))
@@ -65,7 +63,6 @@ def _ranking(typed: str) -> str:
 
 def _named_places(typed: Sequence[str]) -> dict[str, Path]:
     """Return directories by name, by default the directory's own; UsageError if a name is used twice."""
-    from moverank.indexer.errors import UsageError
     from moverank.indexer.files.location import collection_directory, collection_name, is_url
 
     places: dict[str, Path] = {}

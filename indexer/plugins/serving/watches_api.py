@@ -7,12 +7,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import Field
 
-from moverank.indexer.arguments import LARGEST
-from moverank.indexer.documents import Changes, Document
 from moverank.indexer.filters.where import alternatives, checked_size
 from moverank.indexer.operations.operation import Operation
 from moverank.indexer.operations.operation_registry import other_operation
-from moverank.indexer.option import options_of
 from moverank.indexer.plugins.serving.answers import JsonObject, sends
 from moverank.indexer.plugins.serving.documents_api import changed, check_writable
 from moverank.indexer.plugins.serving.limits import Limits
@@ -21,6 +18,9 @@ from moverank.indexer.plugins.serving.search_api import ServedHere, ThisServer, 
 from moverank.indexer.plugins.serving.served import Served
 from moverank.indexer.plugins.serving.state import ServerState
 from moverank.indexer.plugins.serving.writer_process import operate
+from moverank.indexer.values.arguments import LARGEST
+from moverank.indexer.values.documents import Changes, Document
+from moverank.indexer.values.option import options_of
 
 router = APIRouter(prefix="/collections", tags=["watches"], dependencies=[Depends(known_parameters)])
 

@@ -17,13 +17,13 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from moverank.indexer.collection import Collection
-from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.opening import Opened
 from moverank.indexer.operations.operation import Operation
 from moverank.indexer.plugins.serving.ending import GRACE, end_with_parent
 from moverank.indexer.plugins.serving.log import LogFormat, log_format, start_log
 from moverank.indexer.reading.record_lines import read_records
+from moverank.indexer.values.documents import Changes, Document, Rejection
 from moverank.rerank.distance.cell_limit import limit_cells
 from moverank.rerank.errors import OutOfTime, TooLarge
 from moverank.rerank.runtime.deadline import NO_ANSWER, check_time, stopping

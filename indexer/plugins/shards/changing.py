@@ -7,7 +7,6 @@ from typing import Any
 from uuid import uuid4
 
 from moverank.indexer.collection import Collection
-from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import PruneRefused, RecordError
 from moverank.indexer.indexing.removal import (
     DocumentsToRemove,
@@ -20,7 +19,8 @@ from moverank.indexer.plugins.shards.cluster_file import shard_of
 from moverank.indexer.plugins.shards.coordinator import Coordinator
 from moverank.indexer.plugins.shards.messages import Call
 from moverank.indexer.plugins.shards.shard_contents import FeedResult, documents_of, known, selected, strangers
-from moverank.indexer.search_options import Progress
+from moverank.indexer.values.documents import Changes, Document, Rejection
+from moverank.indexer.values.search_options import Progress
 from moverank.rerank.runtime.parallel import batches
 
 _BATCH = 256  # documents sent to a shard at a time

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from moverank.indexer.collection import Collection
-from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import CollectionError, IndexerError, UsageError
 from moverank.indexer.files.location import is_cluster
 from moverank.indexer.files.writer_lock import locked
@@ -22,16 +21,17 @@ from moverank.indexer.plugins.shards.cluster_searcher import ClusterSearcher, co
 from moverank.indexer.plugins.shards.coordinator import Coordinator, ShardLost
 from moverank.indexer.plugins.shards.messages import ShardState
 from moverank.indexer.plugins.shards.shard_contents import described, known, listed, no_common_words, why_empty
-from moverank.indexer.queries import QueryText, StoredKey
 from moverank.indexer.reading.inputs.vectors_by_key import KeyedVectors, VectorsByKey
-from moverank.indexer.scope import Scope
 from moverank.indexer.search.differences import Facts
-from moverank.indexer.search_options import Progress, SearchOptions, Where, silent
-from moverank.indexer.settings import Settings
 from moverank.indexer.state.contents import Description
 from moverank.indexer.state.counted_documents import CountedDocuments
 from moverank.indexer.store import Entry, StoredSource
-from moverank.indexer.word_factors import CorpusVocabulary
+from moverank.indexer.values.documents import Changes, Document, Rejection
+from moverank.indexer.values.queries import QueryText, StoredKey
+from moverank.indexer.values.scope import Scope
+from moverank.indexer.values.search_options import Progress, SearchOptions, Where, silent
+from moverank.indexer.values.settings import Settings
+from moverank.indexer.values.word_factors import CorpusVocabulary
 from moverank.rerank.distance.ground_cost import NearWord
 from moverank.rerank.ranking import Ranking
 from moverank.rerank.words.embedding import Embedding

@@ -13,14 +13,10 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.documents import GIVEN
 from moverank.indexer.errors import UnknownKey, UsageError
-from moverank.indexer.pair_options import DedupeOptions, PairSearch
 from moverank.indexer.plugins.shards.actors import RayShards
 from moverank.indexer.plugins.shards.coordinator import Coordinator, Version, check_found, divided
 from moverank.indexer.plugins.shards.messages import Call
-from moverank.indexer.queries import QueryText, StoredKey
-from moverank.indexer.ranking_spec import VECTOR, RankingSpec, resolve
 from moverank.indexer.reranking.whole_corpus import CountedCollection, pair_source
 from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.by_distance import Certificate, certificate
@@ -35,7 +31,11 @@ from moverank.indexer.search.query_parser import joined_scorer
 from moverank.indexer.search.searcher import Request
 from moverank.indexer.search.shared_statistics import TableKey, needed_tables
 from moverank.indexer.search.sum_terms import QueryStatistics, merged_statistics
-from moverank.indexer.search_options import Progress, SearchOptions
+from moverank.indexer.values.documents import GIVEN
+from moverank.indexer.values.pair_options import DedupeOptions, PairSearch
+from moverank.indexer.values.queries import QueryText, StoredKey
+from moverank.indexer.values.ranking_spec import VECTOR, RankingSpec, resolve
+from moverank.indexer.values.search_options import Progress, SearchOptions
 from moverank.rerank.distance.explain import Explanation, WhyNot
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Ranking, StageCounts

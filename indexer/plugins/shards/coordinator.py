@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from moverank.indexer.arguments import text
 from moverank.indexer.collection import Collection
 from moverank.indexer.errors import CollectionError, ConnectionLost, PartLost, UnknownKey
 from moverank.indexer.files.checksums import checksum
@@ -17,7 +16,8 @@ from moverank.indexer.plugins.shards.cluster_file import shard_of
 from moverank.indexer.plugins.shards.messages import Call, Failure, ShardState
 from moverank.indexer.plugins.shards.shard import StaleState
 from moverank.indexer.search.shared_statistics import SharedStatistics, TableKey, TermTable
-from moverank.indexer.settings import Settings
+from moverank.indexer.values.arguments import text
+from moverank.indexer.values.settings import Settings
 from moverank.rerank.errors import OutOfTime
 from moverank.rerank.runtime.deadline import PatientLock, check_time, time_is_over
 

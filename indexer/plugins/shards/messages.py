@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from moverank.indexer.settings import Settings
+from moverank.indexer.values.settings import Settings
 
 
 class Call(NamedTuple):

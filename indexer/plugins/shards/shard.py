@@ -28,10 +28,10 @@ from moverank.indexer.search.shared_statistics import (
     with_statistics,
 )
 from moverank.indexer.search.sum_terms import QueryStatistics
-from moverank.indexer.search_options import SearchOptions
 from moverank.indexer.state.follower import Follower
 from moverank.indexer.state.open_state import OpenState, Outdated
 from moverank.indexer.store import Store
+from moverank.indexer.values.search_options import SearchOptions
 from moverank.rerank.distance.ground_cost import NearWord, nearest_words
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Ranking

@@ -9,17 +9,17 @@ from threading import Thread
 from typing import Any
 
 from moverank.indexer.collection import Collection
-from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import CollectionError, PruneRefused, UsageError
 from moverank.indexer.files.location import collection_directory
 from moverank.indexer.indexing.creation import create_like
 from moverank.indexer.indexing.removal import ids_of
 from moverank.indexer.indexing.stored_form import restored_document
 from moverank.indexer.plugins.shards.cluster_file import shard_of
-from moverank.indexer.search_options import Where
-from moverank.indexer.settings import Settings
 from moverank.indexer.state.contents import Contents, Description
 from moverank.indexer.store import Entry, exists
+from moverank.indexer.values.documents import Changes, Document, Rejection
+from moverank.indexer.values.search_options import Where
+from moverank.indexer.values.settings import Settings
 
 _WAITING = 4  # batches
 _PATIENCE = 600.0  # seconds without a batch, after which the sender must have died

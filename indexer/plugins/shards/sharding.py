@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from moverank.indexer import formatters
 from moverank.indexer.commands.failures import NOTHING_CHANGED, interruptible
 from moverank.indexer.commands.option_records import with_records
 from moverank.indexer.commands.shared_options import SETTINGS, Json, SettingChoices, Wait
 
 if TYPE_CHECKING:
     from moverank.indexer.plugins.shards.cluster import Cluster
-    from moverank.indexer.search_options import Progress
+    from moverank.indexer.values.search_options import Progress
 
 app = typer.Typer(help="A collection in shards, on one machine or several.", no_args_is_help=True)
 
@@ -58,21 +59,19 @@ def create(
     as_json: Json = False,
 ) -> None:
     """Create empty shards with the same settings and word vectors, and the file that describes them."""
-    from moverank.indexer.formatters.progress import Bars
-    from moverank.indexer.formatters.terminal import print_object
     from moverank.indexer.plugins.shards.cluster import Cluster
     from moverank.indexer.plugins.shards.cluster_file import ClusterFile, new_shards, typed_place
-    from moverank.indexer.settings import Settings
+    from moverank.indexer.values.settings import Settings
 
     choices = settings.chosen([name for name in SETTINGS if name != "train_options"])
     places = new_shards(file, made.shards, [typed_place(one) for one in made.place or ()], made.node or ())
     described = ClusterFile(file, places, made.address)
-    with interruptible("there are no shards yet: remove their places"), Bars() as bars:
+    with interruptible("there are no shards yet: remove their places"), formatters.Bars() as bars:
         Cluster.create(
             described, Settings(**choices), trust_pickle=settings.trust_pickle, wait=wait, progress=bars
         ).close()
     if as_json:
-        print_object({"file": str(file), "shards": list(described.names)})
+        formatters.print_object({"file": str(file), "shards": list(described.names)})
     else:
         typer.echo(f"{file} describes {len(described.shards)} shards: `moverank index PATH -i {file}` fills them")
 
@@ -80,16 +79,15 @@ def create(
 @app.command(epilog="Example: `moverank shards info -i forum.toml`")
 def info(file: File = DEFAULT_FILE, as_json: Json = False) -> None:
     """Show the shards, with their places, documents and processes, and sums of all."""
-    from moverank.indexer.formatters.terminal import info_view, print_object, print_view, shards_view
     from moverank.indexer.plugins.shards.cluster import Cluster
 
     with Cluster.open(file) as cluster:
         found = cluster.info()
     if as_json:
-        print_object(found)
+        formatters.print_object(found)
         return
-    print_view(info_view({name: value for name, value in found.items() if name != "shards"}))
-    print_view(shards_view(found["shards"]))
+    formatters.print_view(formatters.info_view({name: value for name, value in found.items() if name != "shards"}))
+    formatters.print_view(formatters.shards_view(found["shards"]))
 
 
 @app.command(epilog="Example: `moverank shards add s5 -i forum.toml --place 'postgresql://ada@db/texts?schema=s5'`")
@@ -150,14 +148,12 @@ def stop(file: File = DEFAULT_FILE) -> None:
 
 def _move_documents(change: "Callable[[Cluster, Progress], int]", file: Path, wait: float, *, as_json: bool) -> None:
     """Print how many documents `change` moved."""
-    from moverank.indexer.formatters.progress import Bars
-    from moverank.indexer.formatters.terminal import print_object
     from moverank.indexer.plugins.shards.cluster import Cluster
 
     began = perf_counter()
-    with Cluster.open(file, wait=wait) as cluster, interruptible(_INTERRUPTED), Bars() as bars:
+    with Cluster.open(file, wait=wait) as cluster, interruptible(_INTERRUPTED), formatters.Bars() as bars:
         moved = change(cluster, bars)
     if as_json:
-        print_object({"moved": moved})
+        formatters.print_object({"moved": moved})
     else:
         typer.echo(f"{moved:,} documents were moved ({perf_counter() - began:.2f} s)")

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from moverank.indexer.documents import Event, Watch
 from moverank.indexer.filters import alternatives
 from moverank.indexer.formatters.escaping import printable
-from moverank.indexer.ranked_texts import ranked_texts
+from moverank.indexer.values.documents import Event, Watch
+from moverank.indexer.values.ranked_texts import ranked_texts
 
 if TYPE_CHECKING:
     from moverank.rerank.ranking import Ranking

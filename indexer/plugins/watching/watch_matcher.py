@@ -13,19 +13,19 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.documents import Event, Watch
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters import document_test, field_tests, filtered_documents
 from moverank.indexer.plugins.watching.watches import watch_spec
-from moverank.indexer.ranking_spec import Weights
 from moverank.indexer.search.counted_query import TextCounter, part_counts
 from moverank.indexer.search.query import QueryWords
 from moverank.indexer.search.query_parser import without_words
-from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.encoder_fit import KnownWords, known_words, stored_frequencies
 from moverank.indexer.snapshot.segment import Terms, keep_words
 from moverank.indexer.store import Reader, Writer
-from moverank.indexer.word_factors import WordFactors, check_weights
+from moverank.indexer.values.documents import Event, Watch
+from moverank.indexer.values.ranking_spec import Weights
+from moverank.indexer.values.settings import Settings
+from moverank.indexer.values.word_factors import WordFactors, check_weights
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import Frequencies, PartCounts, weigh
 from moverank.rerank.distance.ground_cost import vector_norms

@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from moverank.indexer.arguments import LARGEST, whole_number
-from moverank.indexer.documents import Changes, Event, Watch
 from moverank.indexer.errors import UnknownKey, UsageError
-from moverank.indexer.limit_or_share import limit_or_share, part_of
 from moverank.indexer.operations.operation import UNLIMITED, Operation, Work
-from moverank.indexer.option import Option
 from moverank.indexer.plugins.watching.watches import checked_name, in_one_place, new_watch, watch_ranking
-from moverank.indexer.queries import QueryText
-from moverank.indexer.ranking_spec import RankingSpec
-from moverank.indexer.search_options import Where
+from moverank.indexer.values.arguments import LARGEST, whole_number
+from moverank.indexer.values.documents import Changes, Event, Watch
+from moverank.indexer.values.limit_or_share import limit_or_share, part_of
+from moverank.indexer.values.option import Option
+from moverank.indexer.values.queries import QueryText
+from moverank.indexer.values.ranking_spec import RankingSpec
+from moverank.indexer.values.search_options import Where
 from moverank.rerank.answer import Answer
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from moverank.indexer.arguments import finite_number, text
-from moverank.indexer.documents import Document, Watch, content_fault, key_fault, text_fault
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters import alternatives
-from moverank.indexer.queries import QueryText, query_document
-from moverank.indexer.ranking_spec import RankingSpec, distance_of, parse_ranking, resolve
-from moverank.indexer.search_options import Where
+from moverank.indexer.values.arguments import finite_number, text
+from moverank.indexer.values.documents import Document, Watch, content_fault, key_fault, text_fault
+from moverank.indexer.values.queries import QueryText, query_document
+from moverank.indexer.values.ranking_spec import RankingSpec, distance_of, parse_ranking, resolve
+from moverank.indexer.values.search_options import Where
 
 if TYPE_CHECKING:
     from moverank.indexer.collection import Collection

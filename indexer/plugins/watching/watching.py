@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from moverank.indexer import formatters, reading
 from moverank.indexer.commands.completion import complete_rank
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index, Json, Wait, WhereOption
+from moverank.indexer.errors import UsageError
 
 if TYPE_CHECKING:
     from moverank.indexer.collection import Collection
@@ -65,14 +67,12 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Add a watch, or replace the one of the same name: later documents within D of its query yield events."""
-    from moverank.indexer.errors import UsageError
-    from moverank.indexer.limit_or_share import typed_limit
     from moverank.indexer.plugins.watching.watch_lines import tried_lines, watch_line
-    from moverank.indexer.reading.inputs.queries import single_query
+    from moverank.indexer.values.limit_or_share import typed_limit
 
     if sum(one is not None for one in (query, file, thread)) != 1:
         raise UsageError("give one of these: a query, --file FILE, or --thread FILE")
-    text = single_query(file, thread) if query is None else query
+    text = reading.single_query(file, thread) if query is None else query
     with _opened(index, wait) as collection:
         if dry_run:
             limit, ranked = collection.watched_distance(text or "", typed_limit(within), rank=rank, gamma=gamma)
@@ -97,11 +97,9 @@ def list_watches(index: Index = DEFAULT_INDEX, as_json: Json = False) -> None:
 @app.command(epilog="Example: `moverank watch remove plugs`")
 def remove(name: Name, index: Index = DEFAULT_INDEX, wait: Wait = 0.0, as_json: Json = False) -> None:
     """Remove a watch; its events stay."""
-    from moverank.indexer.formatters.escaping import printable
-
     with _opened(index, wait) as collection:
         collection.unwatch(name)
-    _print({"removed": name}, printable(f"removed the watch {name}"), as_json=as_json)
+    _print({"removed": name}, formatters.printable(f"removed the watch {name}"), as_json=as_json)
 
 
 @app.command(epilog="Example: `moverank watch forget --before 120`")
@@ -151,9 +149,8 @@ def events(
 def _opened(index: Path, wait: float = 0.0) -> "Iterator[Collection]":
     """Open a collection that is in one place; UsageError for shards."""
     from moverank.indexer.collection import Collection
-    from moverank.indexer.errors import UsageError
+    from moverank.indexer.opening import other_store
     from moverank.indexer.plugins.watching.watches import NO_WATCHES
-    from moverank.indexer.stores import other_store
 
     if other_store(index):
         raise UsageError(NO_WATCHES)
@@ -162,6 +159,4 @@ def _opened(index: Path, wait: float = 0.0) -> "Iterator[Collection]":
 
 
 def _print(found: dict[str, Any], *lines: str, as_json: bool) -> None:
-    from moverank.indexer.formatters.terminal import print_object
-
-    print_object(found) if as_json else [*map(typer.echo, lines)]
+    formatters.print_object(found) if as_json else [*map(typer.echo, lines)]

@@ -12,7 +12,7 @@ from moverank.indexer.errors import ReadError, UsageError
 from moverank.indexer.reading.finding.patterns import Unreadable, is_directory, is_regular, matches
 from moverank.indexer.reading.finding.selection import EVERYTHING, Rules, Selection
 from moverank.indexer.reading.records import log_left_out
-from moverank.indexer.scope import split_pattern
+from moverank.indexer.values.scope import split_pattern
 
 PARTS = frozenset({"cur", "new", "tmp"})
 """The subdirectories of a Maildir; `tmp` holds messages which are still being delivered."""

@@ -5,11 +5,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from moverank.indexer.documents import STREAM, Document, Metadata, NamedSource, Origin, Value, name_fault, text_fault
 from moverank.indexer.errors import UsageError
 from moverank.indexer.reading.finding.files import MAILDIR, Source
 from moverank.indexer.reading.records import BadRecord
-from moverank.indexer.scope import UNKNOWN_SOURCE, Region, Scope, as_text, listed_place, place_of, upwards
+from moverank.indexer.values.documents import (
+    STREAM,
+    Document,
+    Metadata,
+    NamedSource,
+    Origin,
+    Value,
+    name_fault,
+    text_fault,
+)
+from moverank.indexer.values.scope import UNKNOWN_SOURCE, Region, Scope, as_text, listed_place, place_of, upwards
 
 
 class Origins:

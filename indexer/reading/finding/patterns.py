@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from moverank.indexer.reading.finding.selection import Rules
-from moverank.indexer.scope import name_matches, split_pattern
+from moverank.indexer.values.scope import name_matches, split_pattern
 
 Unreadable = Callable[[OSError], None]
 """Called with the error of each directory that cannot be read."""

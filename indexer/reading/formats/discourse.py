@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from moverank.indexer.documents import Document, Value
 from moverank.indexer.reading.formats.dates import date_of_text
 from moverank.indexer.reading.formats.html import text_of_html
 from moverank.indexer.reading.formats.threads import Comment, thread_parts
@@ -19,6 +18,7 @@ from moverank.indexer.reading.records import (
     one_line,
     string_of,
 )
+from moverank.indexer.values.documents import Document, Value
 
 Post = Mapping[str, Any]
 

@@ -9,12 +9,12 @@ from html import unescape
 from html.parser import HTMLParser
 from typing import Literal
 
-from moverank.indexer.documents import Document, Metadata
 from moverank.indexer.reading.charsets import REPLACED, declared_by_page, decode_declared
 from moverank.indexer.reading.formats.dates import date_of_text
 from moverank.indexer.reading.formats.text import text_document, whole_document
 from moverank.indexer.reading.records import ReadResult, one_line
 from moverank.indexer.reading.streams import Stream, decode
+from moverank.indexer.values.documents import Document, Metadata
 
 Markup = Literal["keep", "strip"]
 """Whether texts are kept as they are, or HTML is removed."""

@@ -11,7 +11,6 @@ from email.message import Message
 from email.utils import getaddresses, parseaddr, parsedate_to_datetime
 from typing import NamedTuple
 
-from moverank.indexer.documents import Document, Metadata
 from moverank.indexer.reading.charsets import REPLACED, declared_by_page, decode_declared
 from moverank.indexer.reading.formats.dates import date_of_timestamp
 from moverank.indexer.reading.formats.html import text_of_html
@@ -19,6 +18,7 @@ from moverank.indexer.reading.formats.mbox import split_mbox
 from moverank.indexer.reading.formats.quotations import own_text, without_encoded_data
 from moverank.indexer.reading.records import BadRecord, ReadResult, log_left_out, one_line, parts_of
 from moverank.indexer.reading.streams import Stream
+from moverank.indexer.values.documents import Document, Metadata
 
 _FOLD = re.compile(r"\r?\n[ \t]*")
 _COMMENT = re.compile(r"\([^()]*\)")

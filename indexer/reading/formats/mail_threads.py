@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import PurePath
 
-from moverank.indexer.documents import Document
 from moverank.indexer.files.gzip_limit import DAMAGED
 from moverank.indexer.reading.finding.files import Source
 from moverank.indexer.reading.formats.mail import Mail, mail_metadata, mails, noted_damage, one_message
@@ -14,6 +13,7 @@ from moverank.indexer.reading.records import BadRecord, ReadResult
 from moverank.indexer.reading.source_faults import ended_by, results_of
 from moverank.indexer.reading.spill import Spill
 from moverank.indexer.reading.streams import Meter, Stream
+from moverank.indexer.values.documents import Document
 
 
 class _UnionFind:

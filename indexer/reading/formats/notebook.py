@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from moverank.indexer.documents import Document, Metadata
 from moverank.indexer.reading.formats.json_lines import CANNOT_BE_STORED, DECODER, storage_fault
 from moverank.indexer.reading.formats.text import text_document, whole_document, without_heading_mark
 from moverank.indexer.reading.records import BadRecord, ReadResult
 from moverank.indexer.reading.streams import Stream, decode
+from moverank.indexer.values.documents import Document, Metadata
 
 _NO_TEXT = frozenset({"raw"})
 

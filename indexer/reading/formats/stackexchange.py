@@ -11,7 +11,6 @@ from typing import NamedTuple, NoReturn
 from xml.parsers import expat
 from xml.parsers.expat import errors
 
-from moverank.indexer.documents import Document, Value
 from moverank.indexer.files.gzip_limit import DAMAGED
 from moverank.indexer.reading import streams
 from moverank.indexer.reading.formats.dates import date_of_text
@@ -21,6 +20,7 @@ from moverank.indexer.reading.records import BadRecord, ReadResult, log_left_out
 from moverank.indexer.reading.source_faults import ended_by
 from moverank.indexer.reading.spill import Spill
 from moverank.indexer.reading.streams import Stream
+from moverank.indexer.values.documents import Document, Value
 
 XmlRow = dict[str, str]
 

@@ -10,7 +10,6 @@ from datetime import date
 from functools import partial
 from typing import Any
 
-from moverank.indexer.documents import Document, Metadata, begins_with_title
 from moverank.indexer.reading.formats.dates import iso_date
 from moverank.indexer.reading.records import (
     LABEL_FIELDS,
@@ -26,6 +25,7 @@ from moverank.indexer.reading.records import (
     parts_of,
 )
 from moverank.indexer.reading.streams import Stream, decode
+from moverank.indexer.values.documents import Document, Metadata, begins_with_title
 
 _YAML = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _TOML = re.compile(r"\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)

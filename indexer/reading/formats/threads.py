@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from moverank.indexer.documents import Document, Part
 from moverank.indexer.reading.records import (
     FLAG,
     KEY_FIELDS,
@@ -32,6 +31,7 @@ from moverank.indexer.reading.records import (
     string_of,
     vector_of,
 )
+from moverank.indexer.values.documents import Document, Part
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, groupby
 from typing import NamedTuple
 
-from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import ReadError
 from moverank.indexer.reading.formats.html import Markup
 from moverank.indexer.reading.formats.json_lines import parse_object
@@ -26,6 +25,7 @@ from moverank.indexer.reading.records import (
     key_of,
 )
 from moverank.indexer.reading.source_reader import html_in, remove_html
+from moverank.indexer.values.documents import Document, Part
 
 _log = logging.getLogger("moverank")
 

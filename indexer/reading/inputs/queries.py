@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.documents import Document, Part, Rejection
 from moverank.indexer.errors import QueryVectorError, ReadError
 from moverank.indexer.reading.finding.files import STDIN
 from moverank.indexer.reading.formats.json_lines import parse_object
@@ -31,6 +30,7 @@ from moverank.indexer.reading.records import (
     field_names,
 )
 from moverank.indexer.reading.streams import CONVERT, NAME_ENCODING
+from moverank.indexer.values.documents import Document, Part, Rejection
 
 _THREAD_FIELDS = ("title", "name", "body", "comments")
 QUERY_FIELDS = {*KEY_FIELDS, *TITLE_FIELDS, *TEXT_FIELDS, *_THREAD_FIELDS, "parts", "title_counts", VECTOR_FIELD}

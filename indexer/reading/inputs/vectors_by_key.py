@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.documents import Document, Rejection
 from moverank.indexer.errors import ReadError, UsageError
-from moverank.indexer.given_vectors import as_vector
 from moverank.indexer.reading.inputs.numbered_lines import numbered_lines
+from moverank.indexer.values.documents import Document, Rejection
+from moverank.indexer.values.given_vectors import as_vector
 
 
 def read_array(path: str) -> NDArray[Any]:

@@ -5,7 +5,7 @@ from codecs import BOM_UTF8
 from pathlib import Path
 
 from moverank.indexer.errors import VectorsError
-from moverank.indexer.search_options import Progress
+from moverank.indexer.values.search_options import Progress
 from moverank.indexer.vectors.formats.fasttext import MAGIC, read_fasttext
 from moverank.indexer.vectors.formats.text_vectors import (
     MAX_LINE,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.files.arrays import map_array
-from moverank.indexer.search_options import Progress
+from moverank.indexer.values.search_options import Progress
 from moverank.indexer.vectors.formats.matrix_copy import BLOCK, copy_matrix, step_of
 from moverank.indexer.vectors.formats.word2vec import MAX_DIM, MAX_WORD, Chunk, VectorTable, word_label
 from moverank.indexer.vectors.vector_file import VectorFile

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.files.arrays import map_array
-from moverank.indexer.search_options import silent
+from moverank.indexer.values.search_options import silent
 from moverank.indexer.vectors.formats.matrix_copy import copy_matrix, step_of
 from moverank.indexer.vectors.formats.word2vec import Chunk, VectorTable, word_label
 from moverank.rerank.runtime.gensim_log import gensim_imports

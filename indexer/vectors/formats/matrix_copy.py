@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.files.arrays import array_file
-from moverank.indexer.search_options import Progress
+from moverank.indexer.values.search_options import Progress
 from moverank.rerank.words.embedding import unusable_rows
 
 BLOCK = 1 << 20

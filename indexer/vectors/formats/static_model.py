@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.files.arrays import is_within, map_array
-from moverank.indexer.search_options import Progress
+from moverank.indexer.values.search_options import Progress
 from moverank.indexer.vectors.formats.matrix_copy import copy_matrix, step_of
 from moverank.indexer.vectors.formats.word2vec import MAX_DIM, Chunk, VectorTable
 from moverank.indexer.vectors.manifest import TOKENIZER

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from moverank.indexer.commands.shared_options import SETTINGS
-from moverank.indexer.ranking_spec import ranking_names
 from moverank.indexer.reading import DOCUMENT_FORMATS, THREAD_FORMATS
+from moverank.indexer.values.ranking_spec import ranking_names
 from tests.indexer.commands.program import Call
 
 Complete = Callable[..., list[str]]

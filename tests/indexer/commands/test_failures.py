@@ -209,7 +209,7 @@ def test_an_unexpected_file_error_is_one_sentence(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device", "disk")
 
-    monkeypatch.setattr("moverank.indexer.formatters.terminal.print_object", full)
+    monkeypatch.setattr("moverank.indexer.formatters.print_object", full)
     answer = call("info", "-i", collection, "--json")
     assert (answer.code, answer.sentence) == (1, "disk: No space left on device")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from moverank.indexer.documents import Document, Rejection
 from moverank.indexer.reading import read_documents
 from moverank.indexer.reading.finding.origins import Origins
+from moverank.indexer.values.documents import Document, Rejection
 from tests.indexer.commands.program import Call
 from tests.indexer.world import MakeCollection
 

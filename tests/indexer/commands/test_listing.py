@@ -188,7 +188,7 @@ def test_a_failed_export_leaves_the_old_file(call: Call, more: Path, tmp_path: P
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("moverank.indexer.formatters.terminal.json_line", full)
+    monkeypatch.setattr("moverank.indexer.formatters.json_line", full)
     answer = call("export", "-i", more, "-o", file)
     assert (answer.code, answer.sentence) == (1, f"{file}: cannot be written: No space left on device")
     assert file.read_text() == "old"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from moverank.indexer.settings import default_rank
+from moverank.indexer.values.settings import default_rank
 from tests.indexer.commands.program import Call
 from tests.installed import installed
 

@@ -8,7 +8,7 @@ import typer.main
 
 from moverank.cli import app
 from moverank.indexer.commands.shared_options import SettingChoices, chosen_settings, with_wait_limit
-from moverank.indexer.search_options import SearchOptions
+from moverank.indexer.values.search_options import SearchOptions
 
 NOT_OPTIONS = {"explained", "most_characters", "stop"}  # --explain; a limit of servers; a function of the library
 

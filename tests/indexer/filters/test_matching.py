@@ -7,10 +7,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from moverank import Document, UsageError
-from moverank.indexer.documents import NamedSource
 from moverank.indexer.filters import document_test, filtered_documents, matching_ids, why_none_passes
 from moverank.indexer.indexing.stored_form import field_values
 from moverank.indexer.store import Store
+from moverank.indexer.values.documents import NamedSource
 from tests.indexer.filters.naive_filter import Stated, conditions, metadata, passes
 from tests.indexer.store.rows import document_row
 

@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from moverank.indexer.documents import Changes
+from moverank.indexer.values.documents import Changes
 from moverank.rerank.distance.explain import WhyNot
 
 

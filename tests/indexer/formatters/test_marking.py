@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.indexer.documents import Document, Part
 from moverank.indexer.formatters.marking import as_written, marked, marked_text, marks_of_passage, note, words_of
+from moverank.indexer.values.documents import Document, Part
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.ranking import Flow, Highlight, Hit, Passage, Span
 from moverank.rerank.words.tokenizer import Tokenizer

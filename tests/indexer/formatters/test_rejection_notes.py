@@ -1,7 +1,7 @@
 import pytest
 
-from moverank.indexer.documents import Rejection
 from moverank.indexer.formatters.rejection_notes import LIMIT, RejectionNotes
+from moverank.indexer.values.documents import Rejection
 
 
 def test_the_first_ones_are_printed_and_the_others_counted(capsys: pytest.CaptureFixture[str]) -> None:

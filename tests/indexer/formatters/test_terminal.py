@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from moverank.indexer.documents import Changes
 from moverank.indexer.formatters.escaping import without_isolates
 from moverank.indexer.formatters.html_page import ranking_page
 from moverank.indexer.formatters.sentences import changes_line
@@ -18,6 +17,7 @@ from moverank.indexer.formatters.terminal import (
     ranking_view,
     why_not_view,
 )
+from moverank.indexer.values.documents import Changes
 from moverank.rerank.distance.explain import Explanation, WhyNot
 from moverank.rerank.ranking import Flow, Highlight, Hit, Passage, Percentile, Ranking
 from tests.indexer.formatters.samples import COUNTS, FLOWS, HIT, MALICIOUS, RANKING, printed

@@ -9,8 +9,8 @@ from random import Random
 import pytest
 
 from moverank import Collection
-from moverank.indexer.documents import Changes, Rejection
 from moverank.indexer.reading import read_threads
+from moverank.indexer.values.documents import Changes, Rejection
 from tests.indexer.world import MakeCollection
 
 THREADS = 30

@@ -10,7 +10,7 @@ from moverank import Collection, Document, DocumentFrequencies, Embedding, Part,
 from moverank.indexer.errors import SettingsError
 from moverank.indexer.formatters.marking import marked
 from moverank.indexer.maintenance.check import check_collection
-from moverank.indexer.settings import Settings
+from moverank.indexer.values.settings import Settings
 from tests.indexer.commands.program import program
 
 VECTORS = {

@@ -3,7 +3,7 @@
 import pytest
 
 from moverank import Changes, Collection, UsageError
-from moverank.indexer.search_options import Where
+from moverank.indexer.values.search_options import Where
 from tests.indexer.stored_state import stored_frequencies, stored_ids, stored_keys
 from tests.indexer.world import document, random_documents
 

@@ -274,7 +274,7 @@ def test_the_commands_list_and_show_them_too(
     given: Faces, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     keep_local(monkeypatch)
-    monkeypatch.setattr("moverank.indexer.operations.documents.PAGE", 5)
+    monkeypatch.setattr("moverank.indexer.operations.PAGE", 5)
     call, here = program(monkeypatch, capsys), given.collection.path
     places: list[tuple[object, ...]] = [("-i", given.shards.path)]
     places += [("-i", name, "--server", given.running.url) for name in ("one", "shards")] if given.running else []

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from moverank.indexer.documents import Document, Rejection
 from moverank.indexer.reading import read_documents, read_threads
+from moverank.indexer.values.documents import Document, Rejection
 
 Write = Callable[[str, str | bytes], str]
 """Writes a file of a name below the working directory, and returns the name."""

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import ReadError
 from moverank.indexer.reading.formats.html import Markup
 from moverank.indexer.reading.inputs.candidate_lists import CandidateList, read_candidate_lists
+from moverank.indexer.values.documents import Document, Part
 
 
 def _read(path: Path, text: str) -> list[CandidateList]:

@@ -9,10 +9,10 @@ from time import sleep
 
 import pytest
 
-from moverank.indexer.documents import Part
 from moverank.indexer.errors import UsageError
 from moverank.indexer.reading import converter, read_documents
 from moverank.indexer.reading.converter import Conversion
+from moverank.indexer.values.documents import Part
 from tests.indexer.reading.conftest import Read, Write
 
 PDF = b"%PDF-1.4\n\0binary"

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from moverank.indexer.documents import Document, Part, Rejection
 from moverank.indexer.reading import Fields
+from moverank.indexer.values.documents import Document, Part, Rejection
 from tests.indexer.reading.conftest import Read, Write
 
 ANSWER = """{"post_stream": {"posts": [

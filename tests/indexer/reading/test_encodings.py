@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.indexer.documents import Part
 from moverank.indexer.errors import UsageError
 from moverank.indexer.reading import read_documents, read_threads, streams
 from moverank.indexer.reading.encodings import Recoded
+from moverank.indexer.values.documents import Part
 from tests.indexer.reading.conftest import Read, Write
 
 TEXT = "ein „Stecker“ für 5 €\n"

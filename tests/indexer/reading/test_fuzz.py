@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.indexer.documents import Document, Rejection
 from moverank.indexer.errors import ReadError
 from moverank.indexer.files import gzip_limit
 from moverank.indexer.reading import DOCUMENT_FORMATS, THREAD_FORMATS, read_documents, read_threads, source_reader
 from moverank.indexer.reading.inputs.queries import read_queries
+from moverank.indexer.values.documents import Document, Rejection
 from tests.indexer.reading.test_reading import SAMPLES
 from tests.samples import examples
 

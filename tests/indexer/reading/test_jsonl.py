@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from moverank.indexer.documents import Document, Part
 from moverank.indexer.reading import Fields, streams
+from moverank.indexer.values.documents import Document, Part
 from tests.indexer.reading.conftest import Read, Write
 
 BAD = [

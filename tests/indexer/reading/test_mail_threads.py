@@ -3,7 +3,7 @@ import itertools
 
 import pytest
 
-from moverank.indexer.documents import Document, Part
+from moverank.indexer.values.documents import Document, Part
 from tests.indexer.reading.conftest import Read, Write
 
 Message = tuple[str, str, str]

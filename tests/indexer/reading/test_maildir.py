@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import ReadError
+from moverank.indexer.values.documents import Document, Part
 from tests.indexer.reading.conftest import Read
 
 

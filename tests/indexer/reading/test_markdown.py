@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from moverank.indexer.documents import Document, Part
 from moverank.indexer.reading.formats.text import split_front_matter
+from moverank.indexer.values.documents import Document, Part
 from tests.indexer.reading.conftest import Read, Write
 
 NOTE = """---

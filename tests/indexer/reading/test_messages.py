@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.indexer.documents import Document, Part
 from moverank.indexer.reading import streams
 from moverank.indexer.reading.formats.mail import Mail, parse_mail
+from moverank.indexer.values.documents import Document, Part
 from tests.indexer.reading.conftest import Read, Write
 
 NEWS = b"""From: someone@example.org (Some One)

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from moverank.indexer.documents import Document, Part
+from moverank.indexer.values.documents import Document, Part
 from tests.indexer.reading.conftest import Read, Write
 
 CELLS: list[Any] = [

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.indexer.documents import Document, Rejection
 from moverank.indexer.errors import UsageError
 from moverank.indexer.reading import DOCUMENT_FORMATS, THREAD_FORMATS, read_documents, read_threads
+from moverank.indexer.values.documents import Document, Rejection
 from tests.indexer.reading.conftest import Write
 
 Reader = Callable[..., Iterator[Document | Rejection]]

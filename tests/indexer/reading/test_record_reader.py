@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from moverank.indexer.documents import Document
 from moverank.indexer.reading import Fields
+from moverank.indexer.values.documents import Document
 from tests.indexer.reading.conftest import Read, Write
 
 Notices = Callable[[], list[str]]

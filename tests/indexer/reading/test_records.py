@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.indexer.documents import Document, Metadata, Part
 from moverank.indexer.reading import Fields
 from moverank.indexer.reading.records import KEY_FIELDS, BadRecord, Record, document_of, first_line, one_line, with_key
+from moverank.indexer.values.documents import Document, Metadata, Part
 
 
 def make(record: Record, **fields: Any) -> Document:

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from moverank.indexer.documents import Document
 from moverank.indexer.reading import read_documents, read_threads
+from moverank.indexer.values.documents import Document
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 

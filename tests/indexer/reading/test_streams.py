@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.indexer.documents import Document, Rejection
 from moverank.indexer.reading import read_documents, streams
 from moverank.indexer.reading.finding.files import Source
 from moverank.indexer.reading.records import BadRecord
 from moverank.indexer.reading.streams import Meter, Stream, open_source
+from moverank.indexer.values.documents import Document, Rejection
 from tests.indexer.reading.conftest import Read, Write
 
 

@@ -2,10 +2,10 @@ import json
 
 import pytest
 
-from moverank.indexer.documents import Document, Part
 from moverank.indexer.reading import Fields
 from moverank.indexer.reading.formats.threads import thread_of
 from moverank.indexer.reading.records import BadRecord
+from moverank.indexer.values.documents import Document, Part
 from tests.indexer.reading.conftest import Read, Write
 
 

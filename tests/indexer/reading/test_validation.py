@@ -1,8 +1,8 @@
 import pytest
 
-from moverank.indexer.documents import Document, Part, Rejection
 from moverank.indexer.reading.records import BadRecord
 from moverank.indexer.reading.source_reader import Validation
+from moverank.indexer.values.documents import Document, Part, Rejection
 
 
 def check(result: Document | BadRecord) -> Document | Rejection:

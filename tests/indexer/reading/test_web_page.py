@@ -1,6 +1,6 @@
 import pytest
 
-from moverank.indexer.documents import Document, Part
+from moverank.indexer.values.documents import Document, Part
 from tests.indexer.reading.conftest import Read, Write
 
 PAGE = """<!DOCTYPE html>

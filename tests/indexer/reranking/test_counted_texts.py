@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from moverank.indexer.reranking.texts import Texts
-from moverank.indexer.word_factors import CorpusVocabulary
+from moverank.indexer.values.word_factors import CorpusVocabulary
 from moverank.rerank.bags.bag import TITLE
 from moverank.rerank.bags.weights import PartCounts
 

@@ -25,8 +25,8 @@ from moverank import (
     UsageError,
     VectorsError,
 )
-from moverank.indexer.ranking_spec import parse_ranking
-from moverank.indexer.settings import default_rank
+from moverank.indexer.values.ranking_spec import parse_ranking
+from moverank.indexer.values.settings import default_rank
 from moverank.rerank.bags.bag import Bag
 from tests import naive
 from tests.indexer.world import CollectionFactory, document, random_documents

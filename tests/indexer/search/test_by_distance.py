@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import Collection, Document
-from moverank.indexer.ranking_spec import PAPER_GAMMA
+from moverank.indexer.values.ranking_spec import PAPER_GAMMA
 from moverank.rerank.ranking import DISTANCES
 from tests.indexer.search.conftest import Searchable
 from tests.indexer.world import (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from moverank import Collection, Document, UsageError
-from moverank.indexer.ranking_spec import ScorerChoice
+from moverank.indexer.values.ranking_spec import ScorerChoice
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Ranking
 from moverank.rerank.scorers import scorer_class

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from moverank import Collection, Document, UsageError
-from moverank.indexer.documents import Metadata
 from moverank.indexer.snapshot.content_sample import SAMPLE
+from moverank.indexer.values.documents import Metadata
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Ranking
 from tests.indexer.world import NO_VECTOR, WORDS, CollectionFactory, Twin, document, typical

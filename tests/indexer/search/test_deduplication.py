@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from moverank import Collection, CollectionError, Document, LockedError, UsageError
 from moverank.indexer.files.writer_lock import locked
-from moverank.indexer.pair_options import DedupeOptions
 from moverank.indexer.search.deduplication import deduplicated
 from moverank.indexer.search.near_documents import Deduplication
 from moverank.indexer.search.pair_search import FoundPairs
+from moverank.indexer.values.pair_options import DedupeOptions
 from moverank.rerank.ranking import StageCounts
 from tests.indexer.world import WORDS, CollectionFactory, Twin, document, interrupt_at, pair_distances
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from moverank import Collection, CollectionError, Document, Part, QueryVectorError, SettingsError, UsageError
-from moverank.indexer.given_vectors import VectorMetric
 from moverank.indexer.maintenance.check import check_collection
+from moverank.indexer.values.given_vectors import VectorMetric
 from tests.indexer.given import (
     METRICS,
     candidates_of,

@@ -15,8 +15,6 @@ from hypothesis import strategies as st
 
 from moverank import Collection, Document, Embedding, Part, Rejection, Reranker, SearchOptions, Settings
 from moverank.indexer.errors import UsageError
-from moverank.indexer.queries import QueryText, StoredKey
-from moverank.indexer.ranked_texts import RankedTexts, ranked_texts, whole_texts
 from moverank.indexer.reading import read_documents, read_threads
 from moverank.indexer.search import locating
 from moverank.indexer.search import occurrences as occurring
@@ -25,6 +23,8 @@ from moverank.indexer.search.answer_size import AnswerSize
 from moverank.indexer.search.hits import snippet, with_parts
 from moverank.indexer.search.locating import Locator
 from moverank.indexer.search.occurrences import Occurrence, highlights_in, occurrences
+from moverank.indexer.values.queries import QueryText, StoredKey
+from moverank.indexer.values.ranked_texts import RankedTexts, ranked_texts, whole_texts
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.errors import OutOfTime, TooLarge
 from moverank.rerank.ranking import Highlight, Hit, Ranking, Span

@@ -17,8 +17,8 @@ from moverank import Collection, Document, Part, UsageError
 from moverank.indexer.files.arrays import read_arrays, write_arrays
 from moverank.indexer.operations.operation import Work
 from moverank.indexer.operations.pairs import FindPairs
-from moverank.indexer.pair_options import PairOptions
 from moverank.indexer.search.near_documents import Deduplication, Pairs
+from moverank.indexer.values.pair_options import PairOptions
 from moverank.rerank.distance.near_pairs import Limit, NearPairs, PairsOfRow
 from moverank.rerank.distance.near_words import NearWords
 from moverank.rerank.errors import OutOfTime, TooLarge

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from moverank import Collection, Document, DocumentFrequencies, Embedding, Part, Reranker
 from moverank.indexer.errors import UsageError
-from moverank.indexer.ranked_texts import whole_texts
 from moverank.indexer.search.passages import Window, windows
+from moverank.indexer.values.ranked_texts import whole_texts
 from moverank.rerank.ranking import Passage
 from moverank.rerank.words.tokenizer import Tokenizer
 from tests.indexer.world import STOP_WORDS, VECTORS, WORDS, MakeCollection, Twin, bag_distance, document

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from moverank import Collection, UnknownKey, UsageError
-from moverank.indexer.search_options import Where
+from moverank.indexer.values.search_options import Where
 from moverank.rerank.errors import NoKnownWords
 from tests.indexer.search.conftest import Searchable
 from tests.indexer.world import check_exact, check_sound, document

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import Collection, Document, Hit, NoKnownWords, Part, UsageError
-from moverank.indexer.settings import default_rank
+from moverank.indexer.values.settings import default_rank
 from tests.indexer.search.conftest import Searchable
 from tests.indexer.world import NO_VECTOR, WORDS, CollectionFactory, check_exact, document
 from tests.installed import installed

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import CollectionError, UsageError
-from moverank.indexer.settings import FLAT_INDEX
 from moverank.indexer.snapshot.faiss_index import FirstStage, build, check_factory
+from moverank.indexer.values.settings import FLAT_INDEX
 from tests.samples import examples
 
 EXACT = ("Flat", "IDMap,Flat", "IDMap2,Flat")

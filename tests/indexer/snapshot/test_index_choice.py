@@ -7,9 +7,9 @@ import pytest
 
 from moverank import Collection, Document, Settings
 from moverank.indexer.commands.update import RunCallbacks, RunSettings, RunSources, update
-from moverank.indexer.search_options import EXACT_UP_TO
-from moverank.indexer.settings import AUTO_INDEX, FLAT_INDEX
 from moverank.indexer.snapshot.faiss_index import IndexInUse, check_factory, choose_factory
+from moverank.indexer.values.search_options import EXACT_UP_TO
+from moverank.indexer.values.settings import AUTO_INDEX, FLAT_INDEX
 from tests.indexer.world import CollectionFactory, document, random_documents
 
 CODES = "HR,RaBitQ"

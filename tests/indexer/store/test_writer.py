@@ -2,10 +2,10 @@
 
 import pytest
 
-from moverank.indexer.documents import NamedSource
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.store import Store, StoredWord
 from moverank.indexer.store.reader import REMOVALS_FORGOTTEN
+from moverank.indexer.values.documents import NamedSource
 from tests.indexer.store.rows import document_row, part_row
 
 

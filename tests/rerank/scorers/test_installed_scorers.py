@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from moverank import Collection, UsageError
-from moverank.indexer.ranking_spec import parse_ranking
+from moverank.indexer.values.ranking_spec import parse_ranking
 from moverank.rerank.errors import ScorerError
 from moverank.rerank.scorers import choose_scorer, is_scorer, scorer_class
 from moverank.rerank.scorers.bm25 import Bm25

@@ -5,7 +5,6 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.operations.operation_registry import operation_named
 from moverank.indexer.plugins.serving.pages.rendering import PageValues, error_page, page_about, rendered
@@ -15,6 +14,7 @@ from moverank.indexer.plugins.serving.problems import HttpProblem
 from moverank.indexer.plugins.serving.search_api import ThisServer
 from moverank.indexer.plugins.serving.served import State
 from moverank.indexer.plugins.serving.workers import Task
+from moverank.indexer.values.documents import Document, Part
 
 router = APIRouter()
 

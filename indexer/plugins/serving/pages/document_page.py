@@ -10,7 +10,6 @@ from statistics import fmean
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.formatters.document_lines import explanation_words
 from moverank.indexer.formatters.flow_diagram import STEPS, cost_limits, cost_step, flow_diagram
@@ -32,9 +31,10 @@ from moverank.indexer.plugins.serving.search_api import ThisServer
 from moverank.indexer.plugins.serving.served import State
 from moverank.indexer.plugins.serving.state import ServerState, collection_of
 from moverank.indexer.plugins.serving.workers import Task
-from moverank.indexer.queries import StoredKey
-from moverank.indexer.ranking_spec import resolve
 from moverank.indexer.search.occurrences import highlights_between
+from moverank.indexer.values.documents import Document, Part
+from moverank.indexer.values.queries import StoredKey
+from moverank.indexer.values.ranking_spec import resolve
 from moverank.rerank.distance.explain import Explanation, WhyNot
 from moverank.rerank.errors import NoKnownWords, OutOfTime
 from moverank.rerank.ranking import Highlight

@@ -6,7 +6,6 @@ from fastapi.responses import HTMLResponse
 from moverank.indexer.errors import IndexerError
 from moverank.indexer.operations.dedupe import FindDuplicates
 from moverank.indexer.operations.operation import Work
-from moverank.indexer.pair_options import DedupeOptions
 from moverank.indexer.plugins.serving.pages.rendering import PageValues, error_page, page_about
 from moverank.indexer.plugins.serving.pages.search_page import chosen_collection, cut_title, number_or_dash
 from moverank.indexer.plugins.serving.pages.typed_form import TypedForm, typed_number
@@ -15,6 +14,7 @@ from moverank.indexer.plugins.serving.search_api import ThisServer
 from moverank.indexer.plugins.serving.served import State
 from moverank.indexer.plugins.serving.workers import Task
 from moverank.indexer.search.near_documents import Deduplication, Duplicate
+from moverank.indexer.values.pair_options import DedupeOptions
 
 router = APIRouter()
 

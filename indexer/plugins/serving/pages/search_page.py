@@ -13,7 +13,6 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from moverank.indexer.documents import Document, Metadata, values_by_field
 from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.formatters.document_lines import ranking_words
 from moverank.indexer.formatters.marking import is_same, marked, note, of_part, words_of
@@ -26,8 +25,9 @@ from moverank.indexer.plugins.serving.search_api import ThisServer, count_work
 from moverank.indexer.plugins.serving.served import Served, State
 from moverank.indexer.plugins.serving.state import ServerState
 from moverank.indexer.plugins.serving.workers import Task
-from moverank.indexer.queries import StoredKey
-from moverank.indexer.search_options import SHOWN
+from moverank.indexer.values.documents import Document, Metadata, values_by_field
+from moverank.indexer.values.queries import StoredKey
+from moverank.indexer.values.search_options import SHOWN
 from moverank.rerank.ranking import Highlight, Hit, Ranking
 
 PROOF = "“compare all documents”"

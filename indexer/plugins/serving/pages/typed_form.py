@@ -11,11 +11,11 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from fastapi import Request
 
-from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import UsageError
 from moverank.indexer.plugins.serving.problems import HttpProblem
 from moverank.indexer.plugins.serving.requests import SearchParameters
 from moverank.indexer.reading.formats.threads import Comment, thread_parts
+from moverank.indexer.values.documents import Document, Part
 
 _CHOICES = ("k", "depth", "exact", "rank", "other_rank", "where")
 _THREAD = ("title", "body", "comment")

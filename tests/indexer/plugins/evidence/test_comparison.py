@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.indexer.documents import Document, Part
 from moverank.indexer.plugins.evidence.compared_texts import compared_passages
 from moverank.indexer.plugins.evidence.comparison_marks import (
     REASONS,
@@ -18,6 +17,7 @@ from moverank.indexer.plugins.evidence.comparison_marks import (
 )
 from moverank.indexer.plugins.evidence.comparison_page import changes_page, evidence_page
 from moverank.indexer.plugins.evidence.comparison_view import changes_view, evidence_view
+from moverank.indexer.values.documents import Document, Part
 from moverank.rerank.plugins.evidence.evidence import Evidence, evidence_of
 from moverank.rerank.plugins.evidence.text_changes import TextChanges, changes_of
 from moverank.rerank.ranking import Span

@@ -7,7 +7,7 @@ from moverank.indexer.plugins.laboratory.distances import RowCache
 from moverank.indexer.plugins.laboratory.method import parse_method
 from moverank.indexer.plugins.laboratory.trial import Trial, best_with_values
 from moverank.indexer.reranking.texts import Texts
-from moverank.indexer.search_options import silent
+from moverank.indexer.values.search_options import silent
 
 QUERY = "cat dog dog lark quux zebra"
 

@@ -2,7 +2,7 @@ import pytest
 
 from moverank import UsageError
 from moverank.indexer.plugins.laboratory.method import parse_method, parse_numbers
-from moverank.indexer.ranking_spec import own_ranking, resolve
+from moverank.indexer.values.ranking_spec import own_ranking, resolve
 
 
 def test_a_row_is_a_ranking_perhaps_with_proximity() -> None:

@@ -8,7 +8,7 @@ from moverank.indexer.plugins.laboratory.method import parse_method
 from moverank.indexer.plugins.laboratory.trial import Trial, best_of, best_with_values, placing_relevant
 from moverank.indexer.reranking.texts import Texts
 from moverank.indexer.search import by_distance
-from moverank.indexer.search_options import silent
+from moverank.indexer.values.search_options import silent
 from moverank.rerank.distance.mutual_proximity import DistanceMoments, empirical_proximity, fitted_proximity
 from moverank.rerank.evaluation.measures import Judgments
 from tests.indexer.plugins.laboratory.ranked import ranked

@@ -13,7 +13,7 @@ from moverank.indexer.plugins.laboratory.evaluating import RetrievalExperiment
 from moverank.indexer.plugins.laboratory.tuner import Figures, TriedRanking, Tuner, Weighting, components_of
 from moverank.indexer.plugins.laboratory.tuning import TuningExperiment
 from moverank.indexer.reranking.pool import PoolQueries, SearchPool
-from moverank.indexer.search_options import silent
+from moverank.indexer.values.search_options import silent
 from tests.indexer.world import MakeCollection
 
 

@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar
 
 from moverank import Document
 from moverank.indexer.operations.operation import UNLIMITED, OperatedState, Operation, Work
-from moverank.indexer.option import Option
-from moverank.indexer.queries import QueryText, SomeTexts, query_document
+from moverank.indexer.values.option import Option
+from moverank.indexer.values.queries import QueryText, SomeTexts, query_document
 from moverank.rerank.answer import OPTIONAL, Answer
 from moverank.rerank.errors import NoKnownWords
 

@@ -8,7 +8,7 @@ import pytest
 
 from moverank.indexer.errors import UsageError
 from moverank.indexer.operations.pairs import FindPairs
-from moverank.indexer.pair_options import PairOptions
+from moverank.indexer.values.pair_options import PairOptions
 from tests.indexer.plugins.faces import Faces, faces_of
 from tests.indexer.plugins.shards.conftest import created, keep_local
 from tests.indexer.world import CollectionFactory, document

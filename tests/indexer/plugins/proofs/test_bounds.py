@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.plugins.proofs.exclusion import Exclusion, solved
 from moverank.indexer.plugins.proofs.verify import Proof, dual_values, lower_bounds, lower_costs, upper_bound
-from moverank.indexer.search_options import silent
+from moverank.indexer.values.search_options import silent
 from tests import naive
 from tests.rerank.problems import Problem, problems
 

@@ -10,7 +10,7 @@ from moverank import Collection
 from moverank.indexer.plugins.proofs.checked_searches import CheckSearches
 from moverank.indexer.search.phases import Search
 from moverank.indexer.search.query import Outcome
-from moverank.indexer.search_options import Progress, silent
+from moverank.indexer.values.search_options import Progress, silent
 from tests.indexer.plugins.proofs.conftest import Searchable
 from tests.indexer.world import WORDS, MakeCollection, document
 

@@ -17,10 +17,10 @@ from urllib.request import Request, urlopen
 import pytest
 
 from moverank import Collection, Document, Part
-from moverank.indexer.documents import Changes
 from moverank.indexer.plugins.serving.documents_api import _committed
 from moverank.indexer.plugins.serving.limits import Limits
 from moverank.indexer.plugins.serving.problems import HttpProblem
+from moverank.indexer.values.documents import Changes
 from tests.indexer.plugins.serving.conftest import THREADS, make_collection
 from tests.indexer.plugins.serving.pages_world import pages_server
 from tests.indexer.plugins.serving.running import RunningServer, descendants

@@ -25,7 +25,7 @@ from pathlib import Path
 import moverank.indexer.formatters.terminal  # as the command does
 from moverank.cli import NotesHandler
 from moverank.indexer.plugins.serving.limits import Limits
-from moverank.indexer.search_options import ServeOptions
+from moverank.indexer.values.search_options import ServeOptions
 from moverank.indexer.plugins.serving.run_server import run_server
 import logging
 logging.getLogger("moverank").addHandler(NotesHandler())

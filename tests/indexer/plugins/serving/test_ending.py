@@ -31,7 +31,7 @@ from moverank.indexer.reranking.reranker import Reranker
 from moverank.indexer.plugins.serving.limits import Limits
 from moverank.rerank.runtime.deadline import check_time
 ending.GRACE, ending.LAST = float(sys.argv[2]), 2
-from moverank.indexer.search_options import ServeOptions
+from moverank.indexer.values.search_options import ServeOptions
 from moverank.indexer.plugins.serving.run_server import run_server
 
 def end(*_):

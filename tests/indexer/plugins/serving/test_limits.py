@@ -17,7 +17,7 @@ PROGRAM = """
 import signal, sys
 from pathlib import Path
 from moverank.indexer.plugins.serving.limits import Limits
-from moverank.indexer.search_options import ServeOptions
+from moverank.indexer.values.search_options import ServeOptions
 from moverank.indexer.plugins.serving.run_server import run_server
 def end(*_):
     raise KeyboardInterrupt

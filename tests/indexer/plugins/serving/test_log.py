@@ -21,7 +21,7 @@ DEFECTS = """
 import signal, sys
 from pathlib import Path
 from moverank.indexer.plugins.serving import search_api
-from moverank.indexer.search_options import ServeOptions
+from moverank.indexer.values.search_options import ServeOptions
 from moverank.indexer.plugins.serving.limits import Limits
 from moverank.indexer.plugins.serving.run_server import run_server
 def end(*_):
@@ -41,7 +41,7 @@ PATIENT = """
 import signal, sys, threading
 from pathlib import Path
 from moverank.indexer.plugins.serving import documents_api, guard, rerank_api, search_api
-from moverank.indexer.search_options import ServeOptions
+from moverank.indexer.values.search_options import ServeOptions
 from moverank.indexer.plugins.serving.limits import Limits
 from moverank.indexer.plugins.serving.run_server import run_server
 def end(*_):

@@ -51,7 +51,7 @@ import signal, sys
 from moverank.indexer.files.location import collection_directory
 from moverank.indexer.plugins.serving import served, workers
 from moverank.indexer.plugins.serving.limits import Limits
-from moverank.indexer.search_options import ServeOptions
+from moverank.indexer.values.search_options import ServeOptions
 from moverank.indexer.plugins.serving.run_server import run_server
 def end(*_):
     raise KeyboardInterrupt

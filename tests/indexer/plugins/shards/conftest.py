@@ -9,7 +9,7 @@ import pytest
 from moverank import Document
 from moverank.indexer.plugins.shards.cluster import Cluster, ShardsContents
 from moverank.indexer.plugins.shards.cluster_file import ClusterFile, new_shards
-from moverank.indexer.search_options import Where
+from moverank.indexer.values.search_options import Where
 from tests.indexer.plugins.shards.local_shards import LocalShards
 from tests.indexer.world import CollectionFactory
 

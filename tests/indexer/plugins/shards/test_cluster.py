@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import Collection, Document, Explanation, SearchOptions, Settings
-from moverank.indexer.documents import NamedSource, Origin, Rejection
 from moverank.indexer.errors import CollectionError, PruneRefused, RecordError, SettingsError, UnknownKey, UsageError
 from moverank.indexer.maintenance.backup import copy_collection
 from moverank.indexer.maintenance.check import check_collection
@@ -23,6 +22,7 @@ from moverank.indexer.plugins.shards.cluster import Cluster
 from moverank.indexer.plugins.shards.cluster_file import ClusterFile, ShardPlace, shard_of
 from moverank.indexer.search import percentiles
 from moverank.indexer.search.view import View
+from moverank.indexer.values.documents import NamedSource, Origin, Rejection
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Hit, Ranking
 from tests.indexer.plugins.shards.conftest import MakeCluster, Open, contents_of, created, keep_local

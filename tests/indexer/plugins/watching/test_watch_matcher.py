@@ -15,9 +15,9 @@ from moverank.indexer.files.location import collection_directory
 from moverank.indexer.indexing import sync
 from moverank.indexer.maintenance.backup import copy_collection
 from moverank.indexer.plugins.watching import watch_matcher
-from moverank.indexer.ranking_spec import parse_ranking, resolve
-from moverank.indexer.search_options import OtherGroups
 from moverank.indexer.store import Reader
+from moverank.indexer.values.ranking_spec import parse_ranking, resolve
+from moverank.indexer.values.search_options import OtherGroups
 from tests.indexer.world import NO_VECTOR, WORDS, CollectionFactory, MakeCollection, Twin, document, random_documents
 from tests.samples import examples
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from moverank import UsageError
-from moverank.indexer.ranking_spec import parse_ranking, ranking_names
+from moverank.indexer.values.ranking_spec import parse_ranking, ranking_names
 from moverank.rerank import entry_points
 from moverank.rerank.encoders import first_stages
 from moverank.rerank.encoders.first_stages import choose_encoder, is_encoder

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Literal, NamedTuple, get_args
 
-from moverank.indexer.arguments import finite_number
-from moverank.indexer.arguments import text as checked_text
 from moverank.indexer.errors import UsageError
+from moverank.indexer.values.arguments import finite_number
+from moverank.indexer.values.arguments import text as checked_text
 from moverank.rerank.distance.mutual_proximity import KINDS, ProximityKind
 from moverank.rerank.encoders.first_stages import ENCODERS, choose_encoder, is_encoder
 from moverank.rerank.encoders.first_stages import PLUG_INS as ALL_ENCODERS

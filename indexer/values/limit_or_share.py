@@ -2,8 +2,8 @@
 
 import re
 
-from moverank.indexer.arguments import limit, shown
 from moverank.indexer.errors import UsageError
+from moverank.indexer.values.arguments import limit, shown
 
 SHARE = r"^([0-9]{0,2}\.[0-9]+|[0-9]{1,2}|100(\.0+)?) ?%$"
 """The pattern of a share in percent, from 0 to 100."""

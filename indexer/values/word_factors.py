@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.ranking_spec import RankingSpec, Weights, resolve
+from moverank.indexer.values.ranking_spec import RankingSpec, Weights, resolve
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.subwords import Pieces
 

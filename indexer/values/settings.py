@@ -6,9 +6,9 @@ from hashlib import blake2b
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from moverank.indexer.arguments import finite_number, place, shown, switch, text, texts
-from moverank.indexer.documents import MAX_TITLE_WEIGHT, TITLE_WEIGHT
 from moverank.indexer.errors import SettingsError, UsageError
+from moverank.indexer.values.arguments import finite_number, place, shown, switch, text, texts
+from moverank.indexer.values.documents import MAX_TITLE_WEIGHT, TITLE_WEIGHT
 from moverank.rerank.errors import EncoderError, OptionError
 from moverank.rerank.ranking import AUTO_RANK
 from moverank.rerank.words.detection import check_detection
@@ -26,8 +26,8 @@ from moverank.rerank.words.tokenizer import (
 )
 
 if TYPE_CHECKING:
-    from moverank.indexer.given_vectors import Space
-    from moverank.indexer.ranking_spec import RankingSpec, ScorerChoice, Weights
+    from moverank.indexer.values.given_vectors import Space
+    from moverank.indexer.values.ranking_spec import RankingSpec, ScorerChoice, Weights
 
 
 _DERIVED = ("weights", "gamma", "title_weight", "first_stage", "first_stage_options", "faiss")
@@ -236,7 +236,7 @@ class Settings:
     @property
     def ranking(self) -> "RankingSpec":
         """Return the collection's own ranking, with the default gamma and weights."""
-        from moverank.indexer.ranking_spec import own_ranking
+        from moverank.indexer.values.ranking_spec import own_ranking
 
         return own_ranking(self.specification, self.gamma, self.weights, phrases=bool(self.phrases))
 
@@ -264,14 +264,14 @@ class Settings:
 
     def space(self, dim: int) -> "Space | None":
         """Return the space of the given vectors, which have `dim` dimensions; None with an encoder."""
-        from moverank.indexer.documents import GIVEN
-        from moverank.indexer.given_vectors import Space, metric_of
+        from moverank.indexer.values.documents import GIVEN
+        from moverank.indexer.values.given_vectors import Space, metric_of
 
         return Space(metric_of(self.encoder_options()), dim) if self.encoder == GIVEN else None
 
     def joined_scorer(self) -> "ScorerChoice | None":
         """Return the scorer whose best documents are candidates, too, or None; UsageError for an unknown one."""
-        from moverank.indexer.ranking_spec import scorer_named
+        from moverank.indexer.values.ranking_spec import scorer_named
         from moverank.rerank.scorers.scorer_registry import PLUG_INS
 
         _, plus, name = self.first_stage.partition("+")
@@ -311,7 +311,7 @@ def _title_weight(value: object) -> int:
 
 def check_settings(settings: Settings) -> None:
     """Raise UsageError for invalid settings, and MissingExtra for words of an extra, before anything is created."""
-    from moverank.indexer.ranking_spec import weights_named
+    from moverank.indexer.values.ranking_spec import weights_named
 
     weights_named(settings.weights)
     _ = settings.ranking  # raises for an invalid one
@@ -327,8 +327,8 @@ def check_settings(settings: Settings) -> None:
 
 def check_first_stage(settings: Settings) -> None:
     """Raise UsageError for an encoder that does not exist, or is no longer installed, and for invalid options."""
-    from moverank.indexer.documents import GIVEN
-    from moverank.indexer.given_vectors import check_metric
+    from moverank.indexer.values.documents import GIVEN
+    from moverank.indexer.values.given_vectors import check_metric
     from moverank.rerank.encoders.first_stages import choose_encoder
 
     try:

@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from moverank.indexer.documents import GIVEN
 from moverank.indexer.errors import QueryVectorError, UsageError
+from moverank.indexer.values.documents import GIVEN
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Choice, check_options
 from moverank.rerank.words.embedding import unit_rows

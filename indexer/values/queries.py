@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from moverank.indexer.documents import GIVEN, Document, Part
 from moverank.indexer.errors import QueryVectorError, UsageError
+from moverank.indexer.values.documents import GIVEN, Document, Part
 
 QueryText = str | Document
 """A query: a text, or a document with a title and ranked parts, whose key does not matter."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
-from moverank.indexer.documents import STREAM, NamedSource
+from moverank.indexer.values.documents import STREAM, NamedSource
 
 UNKNOWN_SOURCE = "unknown"
 """The name of the source of documents that were stored before the schema had sources."""

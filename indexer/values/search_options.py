@@ -7,7 +7,8 @@ from math import inf
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Protocol
 
-from moverank.indexer.option import Option, descriptions, options_of
+from moverank.indexer.errors import UsageError
+from moverank.indexer.values.option import Option, descriptions, options_of
 from moverank.rerank.answer import members
 
 SHOWN: Literal["shown"] = "shown"
@@ -178,8 +179,6 @@ class SearchOptions:
             for name, value in _checked(changed).items():
                 object.__setattr__(self, name, value)
             if self.depth is not None and self.depth < self.k:
-                from moverank.indexer.errors import UsageError
-
                 raise UsageError(
                     f"depth must be at least k, which is {self.k}, not {self.depth}: hits are chosen from the "
                     "candidates"
@@ -188,7 +187,6 @@ class SearchOptions:
     @classmethod
     def of(cls, options: "SearchOptions | None", fields: Mapping[str, Any]) -> "SearchOptions":
         """Return `options` (None: the defaults) with `fields` changed by name; UsageError for an unknown field."""
-        from moverank.indexer.errors import UsageError  # here, since `moverank --help` imports this module
         from moverank.rerank.options import did_you_mean
 
         if options is not None and not isinstance(options, cls):
@@ -207,7 +205,7 @@ class SearchOptions:
     @property
     def largest_share(self) -> float:
         """Return the largest share of the documents that may be above a hit, infinite without such a limit."""
-        from moverank.indexer.limit_or_share import part_of  # as above
+        from moverank.indexer.values.limit_or_share import part_of  # as above
 
         return part_of(self.max_distance) if isinstance(self.max_distance, str) else inf
 
@@ -224,8 +222,6 @@ class SearchOptions:
     @property
     def ranking(self) -> str | None:
         """Return the ranking, by either of its names; UsageError if both are given."""
-        from moverank.indexer.errors import UsageError  # as above
-
         if self.rank is not None and self.distance is not None:
             raise UsageError("rank and distance are two names of one option: leave one out")
         return self.distance if self.rank is None else self.rank
@@ -237,8 +233,7 @@ _DEFAULTS: dict[str, Any] = {field.name: field.default for field in fields(Searc
 
 
 def _passage(value: Any) -> int:
-    from moverank.indexer.arguments import whole_number
-    from moverank.indexer.errors import UsageError
+    from moverank.indexer.values.arguments import whole_number
 
     words = whole_number("passage", value)
     if words > LONGEST_PASSAGE:
@@ -251,8 +246,8 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
 
     Conditions and rankings are parsed where a search resolves them.
     """
-    from moverank.indexer import arguments  # here, since `moverank --help` imports this module
-    from moverank.indexer.limit_or_share import limit_or_share
+    from moverank.indexer.values import arguments  # here, since `moverank --help` imports this module
+    from moverank.indexer.values.limit_or_share import limit_or_share
 
     kinds: dict[Any, Callable[..., Any]] = {
         bool: arguments.switch,

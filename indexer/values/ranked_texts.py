@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from moverank.indexer.documents import Document, counted_texts
+from moverank.indexer.values.documents import Document, counted_texts
 from moverank.rerank.bags.bag import TITLE
 
 RankedTexts = Sequence[tuple[int, str]]
