@@ -11,7 +11,6 @@ from moverank.indexer.values.search_options import Progress, SearchOptions, Wher
 if TYPE_CHECKING:  # a client imports none of them
     from pathlib import Path
 
-    from moverank.indexer.opening import Opened
     from moverank.indexer.search.near_documents import Deduplication, Pairs
     from moverank.indexer.values.documents import Event, Watch
     from moverank.indexer.values.queries import QueryText, Scores, SomeTexts, StoredKey
@@ -304,6 +303,6 @@ class Operated:
         search = DedupeOptions(within=within, **fields)
         return operations.deduplicated(self, search, progress, remove=remove, confirmed=confirmed, dry_run=dry_run)
 
-    def _checked_writable(self) -> "Opened":
+    def _checked_writable(self) -> Any:
         """Make changes by others visible; raise the errors of a removal: a taken lock, unusable settings."""
         raise UsageError("a server removes no near duplicates: run `dedupe` where the collection is")

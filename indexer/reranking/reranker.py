@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +59,6 @@ from moverank.rerank.words.tokenizer import AUTO_WORDS, StopWords
 
 if TYPE_CHECKING:
     from moverank.indexer.collection import Collection
-    from moverank.indexer.plugins.evidence.compare import Compare, CompareVersions
     from moverank.rerank.plugins.evidence.evidence import Evidence
     from moverank.rerank.plugins.evidence.text_changes import TextChanges
 
@@ -235,8 +234,9 @@ class Reranker:
         """
         some = [sources] if isinstance(sources, str | Document) else sources
         documents = candidate_documents(some if isinstance(some, Mapping) else list(items("sources", some)))
-        own, compare = document_of_text(claim, "the claim"), cast("type[Compare]", operation_named("compare"))
-        return compare.between(own, documents, self._tokenizer, self._embedding, tau)
+        own, compare = document_of_text(claim, "the claim"), operation_named("compare")
+        found: Evidence = compare.between(own, documents, self._tokenizer, self._embedding, tau)
+        return found
 
     def changes(self, old: Text, new: Text, tau: float | None = None) -> "TextChanges":
         """Return the changes between two versions of a text: its kept, moved, changed, new and dropped units.
@@ -244,8 +244,9 @@ class Reranker:
         The versions are texts, records or a `Document`. `tau` and errors are as in `evidence`.
         """
         versions = document_of_text(old, "the old version"), document_of_text(new, "the new version")
-        compare = cast("type[CompareVersions]", operation_named("changes"))
-        return compare.between(*versions, self._tokenizer, self._embedding, tau)
+        compare = operation_named("changes")
+        found: TextChanges = compare.between(*versions, self._tokenizer, self._embedding, tau)
+        return found
 
     def _task(
         self,
