@@ -5,6 +5,7 @@ from collections import UserDict
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
+from inspect import cleandoc
 from shlex import quote
 from typing import Any
 
@@ -38,6 +39,7 @@ PANELS = {
 _VALUES = {"bool": "", "int": "N", "int range": "N", "float": "NUMBER", "float range": "NUMBER", "str": "TEXT"}
 """The placeholder for an option's value in the help, by Python's name of its type; switches have none."""
 
+_OTHERS = "Other packages"
 _HOMES = {name: module for module, names in MODULES.items() for name in names}
 _PANELS = {name: panel for panel, names in PANELS.items() for name in names}
 
@@ -144,9 +146,22 @@ def _built_once(name: str, _path: tuple[str, ...]) -> dict[str, Any]:
     return _built(name)
 
 
+def _app_of(name: str) -> Any:
+    """Return the app that has the command `name`; KeyError if there is none."""
+    return import_module(f"moverank.indexer.commands.{_HOMES[name]}").app if name in _HOMES else _other_app(name)
+
+
+def _summary(name: str) -> TyperCommand:
+    """Return a command as the help of all commands shows it, without its options, which take longer to build."""
+    app = _app_of(name)
+    named = {each.name or each.callback.__name__: each for each in app.registered_commands}
+    text = named[name].help or named[name].callback.__doc__ if name in named else app.info.help
+    return TyperCommand(name, help=cleandoc(text or ""), rich_help_panel=_PANELS.get(name, _OTHERS))
+
+
 def _built(name: str) -> dict[str, Any]:
     """Return the commands of the module that has the command `name`; KeyError if there is none."""
-    app = import_module(f"moverank.indexer.commands.{_HOMES[name]}").app if name in _HOMES else _other_app(name)
+    app = _app_of(name)
     parent = typer.Typer(rich_markup_mode="markdown")
     for each in app.registered_commands:
         each.cls = Command
@@ -154,7 +169,7 @@ def _built(name: str) -> dict[str, Any]:
     parent.add_typer(app, name=None if is_command else name, cls=Group)
     built = dict(get_group(parent).commands)
     for each, command in built.items():
-        command.rich_help_panel = _PANELS.get(each, "Other packages")  # type: ignore[attr-defined]  # both classes have it
+        command.rich_help_panel = _PANELS.get(each, _OTHERS)  # type: ignore[attr-defined]  # both classes have it
     return built
 
 
@@ -183,3 +198,9 @@ class LazyGroup(Group):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands = LazyCommands()
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help of all commands."""
+        every, self.commands = self.commands, {name: _summary(name) for name in self.commands}
+        super().format_help(ctx, formatter)
+        self.commands = every
