@@ -102,6 +102,8 @@ def error_report(error: Exception) -> ErrorReport | None:
     if isinstance(error, OSError):
         reason = error.strerror or str(error)
         return ErrorReport(f"{error.filename}: {reason}" if error.filename else reason, FAILED)
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("moverank."):
+        return ErrorReport(f"this installation lacks {error.name}, a part of moverank: install moverank again", FAILED)
     if isinstance(error, UnicodeEncodeError) and any(error.object in argument for argument in sys.argv):
         return ErrorReport(f"{error.object!r} is not UTF-8: keys and field values must be", WRONG_USAGE)
     return None

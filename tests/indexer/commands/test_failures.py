@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from moverank.indexer.commands.failures import error_report
 from moverank.indexer.files.location import display_name
 from moverank.indexer.operations import operation_registry
 from moverank.rerank import entry_points
@@ -261,3 +262,10 @@ def test_a_server_without_its_extra_names_the_line_that_installs_it(
     answer = call("serve", "-i", collection)
     assert answer.code == 2
     assert re.search(r"`serve` needs the package \w+: python -m pip install 'moverank\[server\]'", answer.sentence)
+
+
+def test_a_missing_part_of_moverank_is_one_sentence() -> None:
+    report = error_report(ModuleNotFoundError("No module named 'moverank.gone'", name="moverank.gone"))
+    assert report is not None
+    assert report.sentence == "this installation lacks moverank.gone, a part of moverank: install moverank again"
+    assert error_report(ModuleNotFoundError("No module named 'gone'", name="gone")) is None
