@@ -11,7 +11,14 @@ from typing import Annotated
 
 import typer
 
-from moverank.indexer.commands.failures import FAILED, INTERRUPTED, ReaderGone, error_report, open_standard_streams
+from moverank.indexer.commands.failures import (
+    FAILED,
+    INTERRUPTED,
+    NotesHandler,
+    ReaderGone,
+    error_report,
+    open_standard_streams,
+)
 from moverank.indexer.commands.lazy_commands import LazyGroup
 from moverank.indexer.commands.shared_options import with_wait_limit
 
@@ -25,16 +32,6 @@ app = typer.Typer(
     help="Finds texts that mean the same even if they share no word, and proves that it missed no nearer text.\n\n"
     'Start with `moverank demo`, or `moverank index FOLDER` and `moverank search "your words"`.',
 )
-
-
-class NotesHandler(logging.Handler):
-    """Prints each warning of the library as a line on standard error."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Print a record; the level is not shown."""
-        from moverank.indexer.formatters.terminal import note
-
-        note(record.getMessage())
 
 
 _NOTES = NotesHandler()
@@ -108,11 +105,7 @@ def main() -> None:
         failure = error_report(error)
         if failure is None:
             raise
-        code = failure.exit_code
-        if failure.sentence:
-            from moverank.indexer.formatters.terminal import note
-
-            note(failure.sentence)
+        code = failure.printed()
     if code == INTERRUPTED:
         # Not `note`: the interrupted import of a module may have left it half-initialised.
         typer.echo("moverank: interrupted", err=True)

@@ -4,6 +4,7 @@ Other failures are standard streams that are closed, or whose reader is gone.
 """
 
 import io
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
+from moverank.indexer import formatters
 from moverank.indexer.errors import IndexerError, UsageError
 
 if TYPE_CHECKING:
@@ -82,11 +84,25 @@ NOTHING_CHANGED = "nothing was changed"
 COMMITTED = "committed changes are kept; run the same command again to continue"
 
 
+class NotesHandler(logging.Handler):
+    """Prints each warning of the library as a line on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a record; the level is not shown."""
+        formatters.note(record.getMessage())
+
+
 class ErrorReport(NamedTuple):
     """The message for standard error (empty: there is none to print), and the exit code."""
 
     sentence: str
     exit_code: int
+
+    def printed(self) -> int:
+        """Print the message, and return the exit code."""
+        if self.sentence:
+            formatters.note(self.sentence)
+        return self.exit_code
 
 
 def error_report(error: Exception) -> ErrorReport | None:

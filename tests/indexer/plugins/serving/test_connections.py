@@ -23,7 +23,7 @@ PROGRAM = """
 import os, resource, signal, sys
 from pathlib import Path
 import moverank.indexer.formatters.terminal  # as the command does
-from moverank.cli import NotesHandler
+from moverank.indexer.commands.failures import NotesHandler
 from moverank.indexer.plugins.serving.limits import Limits
 from moverank.indexer.values.search_options import ServeOptions
 from moverank.indexer.plugins.serving.run_server import run_server
