@@ -147,7 +147,8 @@ def evidence_verdict(evidence: Evidence) -> str:
     count = len(evidence.sources)
     covered = f"{evidence.covered_units:,} of {evidence.units:,} units ({percentage(evidence.covered)}) are covered"
     proof = "certified: nothing covers more" if evidence.certified else "not certified"
-    return f"{covered} by {count} source{'s' * (count > 1)} within {evidence.tau:.3f}; {proof}."
+    left_out = f" Words that are not compared, such as stop words: {evidence.left_out:,}." if evidence.left_out else ""
+    return f"{covered} by {count} source{'s' * (count > 1)} within {evidence.tau:.3f}; {proof}.{left_out}"
 
 
 def changes_verdict(changes: TextChanges) -> str:

@@ -107,7 +107,7 @@ class SentenceEvidence(Answer):
 class Evidence(Answer):
     """What sources cover of a claim; covered need not be true."""
 
-    KEYS: ClassVar = ("covered", "covered_units", "units", "certified", "tau", "sources", "sentences")
+    KEYS: ClassVar = ("covered", "covered_units", "units", "left_out", "certified", "tau", "sources", "sentences")
 
     sentences: tuple[SentenceEvidence, ...]
     """The sentences of the claim."""
@@ -115,6 +115,8 @@ class Evidence(Answer):
     """The keys of the sources."""
     tau: float
     """The largest cost at which a word is carried."""
+    left_out: int = 0
+    """The number of words of the claim that are not compared: stop words that limit nothing, and negations."""
 
     @property
     def units(self) -> int:
@@ -175,7 +177,14 @@ def evidence_of(
     for place, sentence in enumerate(own.sentence_of):
         by_sentence[sentence].append(place)
     sentences = tuple(problem.sentence(span, places) for span, places in zip(own.sentences, by_sentence, strict=True))
-    return Evidence(sentences, tuple(key for key, _ in sources), limit)
+    return Evidence(sentences, tuple(key for key, _ in sources), limit, _left_out(claim, own, tokenizer))
+
+
+def _left_out(claim: Passages, own: UnitText, tokenizer: Tokenizer) -> int:
+    """Return the number of words of a claim that are in no unit."""
+    every = replace(tokenizer, stop_words=frozenset())
+    inside = {(span.part, place) for span in own.spans for place in range(span.start, span.end)}
+    return sum((part, start) not in inside for part, text in claim for start, _, _ in every.spans(text))
 
 
 def _conditional(text: UnitText) -> UnitText:
