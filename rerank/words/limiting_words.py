@@ -53,16 +53,13 @@ FREE_OF = frozenset({"free", "frei"})
 _OPPOSITE = re.compile(r"(?:un|non|in|im|ir|il|dis|mis|miss)(?P<after>\w{3,})|(?P<before>\w{3,})(?:less|los|frei)")
 
 _SIGNS = {
-    ">=": ">=",
-    "≥": ">=",
-    "⩾": ">=",
-    "=>": ">=",
-    "<=": "<=",
-    "≤": "<=",
-    "⩽": "<=",
-    "=<": "<=",
-    ">": ">",
-    "<": "<",
+    **dict.fromkeys((">=", "=>", "\u2265", "\u2267", "\u2a7e"), ">="),
+    **dict.fromkeys(("<=", "=<", "\u2264", "\u2266", "\u2a7d"), "<="),
+    **dict.fromkeys((">", "\uff1e", "\u226b"), ">"),
+    **dict.fromkeys(("<", "\uff1c", "\u226a"), "<"),
+    **dict.fromkeys(("!=", "\u2260"), "!="),
+    **dict.fromkeys(("~", "\u2248"), "~"),
+    "\u00b1": "\u00b1",
 }
 _SPACE = r"[^\S\n]*+\n?+[^\S\n]*+"
 _NEVER = "(?!)"
@@ -126,10 +123,11 @@ def limits_of(language: str) -> Limits:
 def _pattern(phrases: tuple[str, ...], *, at_start: bool = False, at_end: bool = False) -> re.Pattern[str]:
     """Return the pattern of a phrase alone, at the start of a text, or at its end, with spaces around it."""
     longest = sorted(phrases, key=len, reverse=True)
+    signs = "|".join(sorted(_SIGNS, key=len, reverse=True))
     one = "|".join(re.escape(phrase).replace("\\ ", r"\s+").replace("'", "['\u2019]") for phrase in longest) or _NEVER
     bounded = rf"(?<!\w)(?:{one})(?![\w'\u2019])"
     if at_end:
-        return re.compile(rf"(?P<phrase>{bounded}|[<>]=|=[<>]|[<>≤≥⩽⩾]){_SPACE}(?:(?:the|a|an)\s)?$", re.IGNORECASE)
+        return re.compile(rf"(?P<phrase>{bounded}|{signs}){_SPACE}(?:(?:the|a|an)\s)?$", re.IGNORECASE)
     return re.compile(rf"{_SPACE if at_start else ''}(?P<phrase>{bounded})", re.IGNORECASE)
 
 

@@ -49,7 +49,8 @@ _TAIL = (  # powers and other units: `m2`, `m/s^2`, `m s-1`, `mg/kg/day`
 _AFTER = re.compile(
     r"[ \t\u00a0\u2009\u202f-]?\n?"
     rf"(?P<unit>per ?cent|pour ?cent|%|\u2030|{_DEGREES.pattern.replace('?P<scale>', '?:')}|"
-    rf"[^\W\d_{_RAISED}]+|[{''.join(CURRENCIES)}](?!\s?\d))(?: (?:per|pro|par) (?P<per>[^\W\d_]+)|{_TAIL})(?!\w)"
+    rf"[^\W\d_{_RAISED}]+|[{''.join(CURRENCIES)}](?!\s?\d))(?: (?:per|pro|par) (?P<per>[^\W\d_]+)|{_TAIL})"
+    r"(?!\w|['\u2019]\w)"
 )
 _AFTER_MONEY = re.compile(rf"(?P<scale>[ \u00a0\u202f]?(?:[kKmMbB]|bn|mn)(?!\w))?{_TAIL}(?!\w)")
 _MONEY_SCALES = {"k": 10**3, "m": 10**6, "mn": 10**6, "b": 10**9, "bn": 10**9}

@@ -34,8 +34,9 @@ _SCALES = {
     },
     "fr": {
         "mille": 10**3,
-        **dict.fromkeys(("million", "millions", "millions de", "million de", "Mio"), 10**6),
-        **dict.fromkeys(("milliard", "milliards", "milliards de", "milliard de"), 10**9),
+        **dict.fromkeys(("million", "millions", "million de", "millions de", "million d'", "millions d'"), 10**6),
+        "Mio": 10**6,
+        **dict.fromkeys(("milliard", "milliards", "milliards de", "milliard de", "milliards d'", "milliard d'"), 10**9),
         "douzaine": 12,
     },
 }
@@ -101,7 +102,7 @@ def number_words(language: str) -> NumberWords | None:
     fraction = rf"(?:(?:{'|'.join((*small[1:10], 'a', 'une'))})[ -])(?:{parts})|(?:{'|'.join(_ALONE[language])})"
     return NumberWords(
         rf"(?i:(?:{fraction}|{whole})(?!\w))",
-        re.compile(rf"[\s-](?P<scale>{named}){'s?' if language == 'en' else ''}(?!\w)"),
+        re.compile(rf"[\s-](?P<scale>{named}){'s?' if language == 'en' else ''}(?:(?<=')|(?!\w))"),
         scales,
         values,
         _PARTS[language],

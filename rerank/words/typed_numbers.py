@@ -45,8 +45,9 @@ def typed_numbers(text: str, language: str) -> Iterator[Unit]:
             if (pair := waiting.paired(number, text[waiting.end : number.start])) is not None:
                 waiting = pair
                 continue
-            is_range = number.convert is not None and _RANGE.fullmatch(text, waiting.end, number.start)
-            for unit in (waiting.in_unit(number) if is_range else waiting).units(text, last, language):
+            joined = _YEARS if waiting.kind == "date" else _RANGE
+            is_range = number.convert is not None and joined.fullmatch(text, waiting.end, number.start)
+            for unit in (waiting.in_unit(number) if is_range else waiting).units(text, last, language, number.start):
                 last = unit.end
                 yield unit
         waiting = number
@@ -77,10 +78,16 @@ class _Number:
         if joint is None or self.kind == "quantity" or self.plain is None or other.plain is None or self.plain < 0:
             return None
         if between == "/" and 0 < self.plain < other.plain <= _DENOMINATOR:
-            return _plain_number(self.start, other.end, self.plain / other.plain)
+            value = self.plain / other.plain
+            if other.convert is None:
+                return _plain_number(self.start, other.end, value)
+            return replace(other, start=self.start, plain=value, value=f"{other.convert(value)} {other.dimension}")
         if joint["order"] is None and self.plain <= other.plain:
             return None
-        return _Number(self.start, other.end, "number", f"{self.plain}:{other.plain}")
+        if other.convert is None:
+            return _Number(self.start, other.end, "number", f"{self.plain}:{other.plain}")
+        both = f"{other.convert(self.plain)}:{other.convert(other.plain)} {other.dimension}"
+        return _Number(self.start, other.end, "quantity", both)
 
     def in_unit(self, other: "_Number") -> "_Number":
         """Return the first number of a range, as `5` in `5-10 mg`, in the unit of the last."""
@@ -88,15 +95,18 @@ class _Number:
             return self
         return replace(self, kind="quantity", value=f"{other.convert(self.plain)} {other.dimension}")
 
-    def units(self, text: str, last: int, language: str) -> Iterator[Unit]:
-        """Yield the unit with the comparator beside it, which begins after `last`; none for an article."""
+    def units(self, text: str, last: int, language: str, following: int | None = None) -> Iterator[Unit]:
+        """Yield the unit with the comparator beside it, which begins after `last`; none for an article.
+
+        `following` is where the next number begins: in `5 mg at least 3 times` the comparator is before it.
+        """
         unit, limits = Unit(self.start, self.end, self.kind, self.value), limits_of(language)
         is_year = self.kind == "date" and self.value.isdecimal()
         if self.plain is not None and (self.kind != "date" or is_year):
             before, after = limits.before(text, self.start), limits.after(text, self.end)
             if before is not None and before[0] >= last:
                 unit = replace(unit, start=before[0], value=f"{before[1]} {self.value}")
-            elif after is not None:
+            elif after is not None and not (following and _begins_before(limits.before(text, following), after[0])):
                 unit = replace(unit, end=after[0], value=f"{after[1]} {self.value}")
             if is_year and unit.value != self.value:
                 unit = replace(unit, kind="number")
@@ -104,11 +114,16 @@ class _Number:
             yield unit
 
 
+def _begins_before(comparator: tuple[int, str] | None, place: int) -> bool:
+    """Return whether there is a comparator that begins before a place."""
+    return comparator is not None and comparator[0] < place
+
+
 @cache
 def _pattern(language: str) -> re.Pattern[str]:
     """Return the pattern of everything that may begin a typed unit, dates first."""
     month = month_pattern(language)
-    ordinal, gap = r"(?:st|nd|rd|th|\.|\u00ba)?", r"(?=\s)[^\S\n]*+\n?+[^\S\n]*+"  # at most one end of a line
+    ordinal, gap = r"(?:st|nd|rd|th|er|\.|\u00ba)?", r"(?=\s)[^\S\n]*+\n?+[^\S\n]*+"  # at most one end of a line
     first = r"1[3-9]|2\d|3[01]" if language == "en" else r"\d{1,2}"  # in English, 3/4 is 3 April or 4 March
     dates = (
         r"(?P<y1>\d{4})-(?P<m1>\d\d)-(?P<d1>\d\d)(?!\w)",
@@ -119,7 +134,8 @@ def _pattern(language: str) -> re.Pattern[str]:
         rf"(?P<d6>{first})/(?P<m6>\d{{1,2}})/(?P<y6>\d{{4}})(?!\w)",
         rf"(?P<m7>(?!(?i:may|march|mai|mars)\b)(?:{month}))(?P<y7>)(?!\w)",
     )
-    group, point = (r".\u00a0\u2009\u202f", ",") if language in COMMA_LANGUAGES else (r",\u00a0\u2009\u202f", r"\.")
+    spaces = r"\u00a0\u2009\u202f'\u2019"
+    group, point = (rf".{spaces}", ",") if language in COMMA_LANGUAGES else (rf",{spaces}", r"\.")
     other = r"|\.(?:\d{1,2}|\d{4,})(?!\d)" if language in COMMA_LANGUAGES else ""
     signs = "".join(CURRENCIES)
     spaced = rf"\d{{1,3}}(?: \d{{3}}){{1,{_GROUPS}}}(?!\d)" if language in COMMA_LANGUAGES else _SPACED
@@ -192,7 +208,7 @@ def months_of_all() -> dict[str, int]:
 def _found(text: str, found: re.Match[str], language: str) -> _Number | None:
     """Return what the pattern found."""
     if found["ordinal"]:
-        return _Number(found.start(), found.end(), "limit", f"#{re.match(r'[0-9]+', found[0])[0]}")  # type: ignore[index]
+        return _Number(found.start(), found.end(), "limit", f"#{int(re.sub(_NO_DIGITS, '', found[0]))}")
     if found["date"]:
         return _date(found)
     return _time(found) if found["time"] else _number(text, found, language)
@@ -257,6 +273,8 @@ _DENOMINATOR = 20  # of a fraction; 120/80 and 50/100 are pairs of numbers
 _PAIR = re.compile(r"(?P<order> ?: ?|/| over | zu | sur )|[\-\u2013\u2011]| to | bis | \u00e0 ")
 _OF_HALF = re.compile(r"(?: (?:an?|of an?)(?= ))?")
 _RANGE = re.compile(r" ?[\-\u2013\u2011] ?| (?:to|and|or|bis|und|oder|\u00e0|a|et|ou) ")
+_NO_DIGITS = re.compile(r"\D")
+_YEARS = re.compile(r" ?[\-\u2013\u2011] ?| (?:to|bis|\u00e0) ")  # `in 2019 and 5 %` is no range
 _PART_OF_NAME = re.compile(r"[^\W\d_][-\u2010\u2011]\d")  # as in `COVID-19`
 _DECADE = re.compile(r"s(?!\w)")  # right after digits, it is rather a plural, as in `1990s`, than seconds
 _RAISED = str.maketrans("\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b\u2212", "0123456789--")

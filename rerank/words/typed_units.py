@@ -6,7 +6,7 @@ effective` says. The manual's page `evidence` has the rules.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from moverank.rerank.runtime.deadline import check_time
@@ -26,33 +26,41 @@ from moverank.rerank.words.unit import Unit, UnitKind
 _PORTION = 2000  # words, or characters with numbers, between two checks of the time
 _SCOPE = 3  # words after a negation that it changes
 _CLAUSE = 100  # words after a negation that changes the whole clause
-_NEGATED = ("word", "limit")
+_NEGATED = ("word", "limit", "name")
 _NAMES = frozenset("ca en es fr it nl pt sv".split())  # noqa: SIM905 - a list of codes
 _IN_SENTENCE = re.compile(r"[\w,;)%'\u2019] ?$")  # before a word with a capital that begins no sentence
+_LABEL = re.compile(r"[a-z\u00df-\u00ff] (?:[A-HJ-Z]|I[IVX]+|[VX]I*)\Z")  # as in `vitamin A` and `part II`
 _APOSTROPHES = frozenset("'\u2019\u02bc")
-_CLAUSE_END = re.compile(r"[.,;:!?()\[\]{}\"\u2026\u2013\u2014\u3001\u3002\uff0c\u060c\u061b\u061f]|\n\s*\n")
+_CLAUSE_END = re.compile(
+    r"[.,;:!?()\[\]{}\"\u2026\u2013\u2014\u3001\u3002\uff0c\u060c\u061b\u061f|]|\n\s*\n|"
+    r"\n(?=[^\S\n]*+(?:[-*#>\u2022]|\d++[.)])\s)"  # an item of a list
+)
 
 
 def units_of(text: str, tokenizer: Tokenizer) -> list[Unit]:
     """Return the units of a text in order; negations are none, nor are stop words that limit nothing."""
     typed = list(typed_numbers(text, tokenizer.language))
-    return sorted([*typed, *_words(text, tokenizer, typed)], key=lambda unit: unit.start)
+    words = _words(text, tokenizer, typed)
+    return sorted([*typed, *words], key=lambda unit: unit.start)
 
 
-def _words(text: str, tokenizer: Tokenizer, typed: Sequence[Unit]) -> list[Unit]:
-    """Return the limits, and the words outside `typed` units that are neither stop words nor negations."""
+def _words(text: str, tokenizer: Tokenizer, typed: list[Unit]) -> list[Unit]:
+    """Return the limits, and the words outside `typed` units that are neither stop words nor negations.
+
+    The comparator of a typed unit in the scope of a negation is reversed: `no longer than 5 days` is `<= 5 days`.
+    """
     limits = limits_of(tokenizer.language)
     phrases = {one.start(): one for one in limits.words.finditer(text)}
     outside, polarity = _without(text, typed), _Polarity(tokenizer.language)
-    place = inside = last = 0
-    for count, (start, end, word) in enumerate(replace(tokenizer, stop_words=frozenset()).spans(text)):
-        if count % _PORTION == 0:
-            check_time()
-        while place < len(typed) and typed[place].end <= start:
-            place += 1
-        if start < inside or (place < len(typed) and typed[place].start < end):
+    inside = last = 0
+    for start, end, word, place in _spans(text, tokenizer, typed):
+        if start < inside:
             continue
-        polarity.go_on(word, ends=_CLAUSE_END.search(outside, last, start) is not None)
+        ends = _CLAUSE_END.search(outside, last, start if place < 0 else typed[place].start) is not None
+        if place >= 0:
+            typed[place] = polarity.of_typed(typed[place], ends=ends)
+            continue
+        polarity.go_on(word, ends=ends)
         if (phrase := phrases.get(start)) is not None:
             inside = phrase.end()
             polarity.add(Unit(start, inside, "limit", limits.of(phrase[0])), 0)
@@ -60,11 +68,28 @@ def _words(text: str, tokenizer: Tokenizer, typed: Sequence[Unit]) -> list[Unit]
             polarity.negate(word, is_prefix=text[end : end + 1] == "-")
         elif word in FREE_OF and text[start - 1 : start] == "-":
             polarity.negate_last()
-        elif word not in tokenizer.stop_words:
-            kind = _kind(text, start, word, tokenizer.language)
+        elif kind := _kind(text, start, word, tokenizer):
             polarity.add(Unit(start, end, kind, weekdays(tokenizer.language).get(word, word)), 1)
         last = end
     return polarity.units
+
+
+def _spans(text: str, tokenizer: Tokenizer, typed: Sequence[Unit]) -> Iterator[tuple[int, int, str, int]]:
+    """Yield start, end and text of each word outside typed units, with -1; of the first in one, with its place."""
+    place = seen = -1
+    for count, (start, end, word) in enumerate(replace(tokenizer, stop_words=frozenset()).spans(text)):
+        if count % _PORTION == 0:
+            check_time()
+        while place + 1 < len(typed) and typed[place + 1].start < end:
+            place += 1
+        if place < 0 or typed[place].end <= start:
+            yield start, end, word, -1
+        elif seen < place:
+            seen = place
+            yield start, end, word, place
+
+
+_REVERSE = {">=": "<", "<=": ">", ">": "<=", "<": ">="}
 
 
 @dataclass(slots=True)
@@ -92,6 +117,13 @@ class _Polarity:
             self._left, self._clause = 0, len(self.units)
         self._before = word
 
+    def of_typed(self, unit: Unit, *, ends: bool) -> Unit:
+        """Return a typed unit with its comparator reversed by a negation; `ends`: a clause ends before it."""
+        if ends:
+            self._left, self._clause = 0, len(self.units)
+        sign, _, value = unit.value.partition(" ")
+        return replace(unit, value=f"{_REVERSE[sign]} {value}") if self._left and sign in _REVERSE else unit
+
     def add(self, unit: Unit, words: int) -> None:
         """Add a unit, which counts as some words of a negation's scope."""
         self.units.append(replace(unit, negated=self._left > 0 and unit.kind in _NEGATED))
@@ -110,8 +142,16 @@ class _Polarity:
             self.units[-1] = replace(self.units[-1], negated=self.units[-1].kind in _NEGATED)
 
 
-def _kind(text: str, start: int, word: str, language: str) -> UnitKind:
-    """Return the kind of a word: a name if it has a digit, is a weekday, or has a capital inside a sentence."""
+def _kind(text: str, start: int, word: str, tokenizer: Tokenizer) -> UnitKind | None:
+    """Return the kind of a word: a name if it has a digit, is a weekday or a label, or has a capital in a sentence.
+
+    None for a stop word.
+    """
+    language = tokenizer.language
+    if _LABEL.match(text, max(0, start - 2), start + len(word)):
+        return "name"
+    if word in tokenizer.stop_words:
+        return None
     if any(char.isdigit() for char in word) or word in weekdays(language):
         return "name"
     is_written = text[start].isupper() and text[start + 1 : start + 2].islower()

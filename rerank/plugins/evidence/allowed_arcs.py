@@ -79,9 +79,12 @@ class UnitText:
         units, spans, every = list[Unit](), list[Span](), replace(tokenizer, stop_words=frozenset())
         for part, text in passages:
             check_time()
-            found = [Unit(one.start(), one.end(), "number", one[0]) for one in _NUMBER.finditer(text)]
+            written = list(every.spans(text))
+            within = {i for start, end, _ in written for i in range(start + 1, end)}
+            numbers = (one for one in _NUMBER.finditer(text) if one.start() not in within)
+            found = [Unit(one.start(), one.end(), "number", one[0]) for one in numbers]
             inside = {i for unit in found for i in range(unit.start, unit.end)}
-            words = (one for one in every.spans(text) if one[0] not in inside)
+            words = (one for one in written if one[0] not in inside)
             found += [Unit(i, j, "name" if word in tokenizer.stop_words else "word", word) for i, j, word in words]
             own = list(_with_signs(text, sorted(found, key=lambda unit: unit.start)))
             units += own
@@ -146,8 +149,8 @@ def allowed_arcs(own: Sequence[UnitKey], others: Sequence[UnitKey], embedding: E
 
 def _same(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> AllowedArcs:
     number = {key: j for j, key in enumerate(others)}
-    found = ((i, number.get(key, number.get(_as_written_elsewhere(key), -1))) for i, key in enumerate(own))
-    return _free([(i, j) for i, j in found if j >= 0])
+    both = ((i, other) for i, key in enumerate(own) for other in {_as_written_elsewhere(key): 0, key: 0})
+    return _free([(i, number[other]) for i, other in both if other in number])
 
 
 def _as_written_elsewhere(key: UnitKey) -> UnitKey:
@@ -222,7 +225,7 @@ def _nothing(embedding: Embedding) -> tuple[NDArray[np.float32], NDArray[np.bool
 def less_exact(value: str) -> tuple[str, ...]:
     """Return the dates that a date implies: `2020-03-12` implies `2020`, `--03`, `2020-03` and `--03-12`."""
     if value.startswith("--"):
-        return ()
+        return (value[:4],) if len(value) > len("--06") else ()
     year, *others = value.split("-")
     month = (f"{year}-{others[0]}", f"--{others[0]}-{others[1]}") if len(others) == 2 else ()
     return (year, f"--{others[0]}", *month) if others else ()

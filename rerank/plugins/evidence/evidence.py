@@ -199,6 +199,7 @@ def _conditional(text: UnitText) -> UnitText:
 
 
 _CONDITIONS = ("if", "unless")
+_FEW_PLACES = 50  # of a unit in the sources; of one with more, those in sentences with rarer units are looked at
 _TIE = 1e-9  # of the largest cost, added to the costs of other units: at equal costs, the same unit is chosen
 
 
@@ -213,6 +214,7 @@ class _Sources:
         self.number: dict[UnitKey, int] = {}
         self.places: list[list[int]] = []
         self.sentence_of: list[int] = []
+        self._in_sentences: dict[int, dict[int, list[int]]] = {}
         first = 0
         for _, text in texts:
             for unit, sentence in zip(text.units, text.sentence_of, strict=True):
@@ -223,6 +225,15 @@ class _Sources:
                 self.sentence_of.append(first + sentence)
             first += len(text.sentences)
 
+    def _by_sentence(self, number: int) -> dict[int, list[int]]:
+        """Return the occurrences of a unit by sentence."""
+        if number not in self._in_sentences:
+            own = defaultdict[int, list[int]](list)
+            for place in self.places[number]:
+                own[self.sentence_of[place]].append(place)
+            self._in_sentences[number] = own
+        return self._in_sentences[number]
+
     def chosen(self, wanted: Mapping[int, int]) -> dict[int, list[int]]:
         """Return which occurrences of each unit (by number) are used, as many as `wanted`, in order.
 
@@ -230,9 +241,17 @@ class _Sources:
         """
         missing, chosen = dict(wanted), defaultdict[int, list[int]](list)
         found: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
-        for number in wanted:
-            for place in self.places[number]:
-                found[self.sentence_of[place]][number].append(place)
+        for number in sorted(wanted, key=lambda one: len(self.places[one])):  # rare units find the sentences
+            places = self.places[number]
+            if len(places) <= _FEW_PLACES:
+                for place in places:
+                    found[self.sentence_of[place]][number].append(place)
+                continue
+            by = self._by_sentence(number)
+            first = (self.sentence_of[place] for place in places[: max(_FEW_PLACES, wanted[number])])
+            for sentence in dict.fromkeys([*found, *first]):
+                if sentence in by:
+                    found[sentence][number] = by[sentence]
         heap = [(-_gain(own, missing), sentence) for sentence, own in found.items()]
         heapify(heap)
         while any(missing.values()):

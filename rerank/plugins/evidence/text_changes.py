@@ -109,7 +109,7 @@ def changes_of(
     Raises NoKnownWords if neither has a unit, OptionError for an invalid `tau`, TooLarge if too many words differ.
     """
     limit, before, after = cost_limit(tau, embedding), UnitText.tokens(old, tokenizer), UnitText.tokens(new, tokenizer)
-    if all(unit.kind == "name" for text in (before, after) for unit in text.units):
+    if not (before.units or after.units):
         raise NoKnownWords("neither version has a word to compare")
     numbers = dict[tuple[UnitKey, str], int]()
     first, second = _numbered(before, dict(old), numbers), _numbered(after, dict(new), numbers)

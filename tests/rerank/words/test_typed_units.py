@@ -39,7 +39,6 @@ def _typed(text: str, tokenizer: Tokenizer = ENGLISH) -> list[tuple[str, str]]:
         ("5 \u00d7 10^6", "5000000"),
         ("3:1", "3:1"),
         ("four to one", "4:1"),
-        ("120/80 mmHg", "120:80"),
         ("120 over 80", "120:80"),
         ("3-1", "3:1"),
         ("3:30 pm", "15:30"),
@@ -315,6 +314,19 @@ def _limits(text: str, tokenizer: Tokenizer) -> list[str]:
         (ENGLISH, ("under 5", "fewer than five", "< 5"), ["< 5"]),
         (ENGLISH, ("at least 2000 people", "2,000 or more"), [">= 2000"]),
         (ENGLISH, ("5-10 mg", "between 5 and 10 mg", "5 to 10 mg", "5 mg to 10 mg"), ["1/200 g", "1/100 g"]),
+        (ENGLISH, ("120/80 mmHg", "120 over 80 mmHg"), ["120:80 mmHg"]),
+        (ENGLISH, ("1/2 mg", "0.5 mg", "\u00bd mg"), ["1/2000 g"]),
+        (
+            ENGLISH,
+            ("no longer than 5 days", "not more than 5 days", "at most 5 days", "\u2266 5 days"),
+            ["<= 432000 s"],
+        ),
+        (ENGLISH, ("5 mg at least 3 times",), ["1/200 g", ">= 3"]),
+        (ENGLISH, ("12 % in 2019 and 15 % in 2020",), ["12 %", "15 %"]),
+        (ENGLISH, ("not only adults", "not just adults"), ["also"]),
+        (ENGLISH, ("CHF 5'000", "CHF 5,000", "5000 CHF"), ["5000 CHF"]),
+        (ENGLISH, ("the 1\uff13th", "the 13th"), ["#13"]),
+        (FRENCH, ("un million d'euros", "1 000 000 \u20ac"), ["1000000 EUR"]),
         (ENGLISH, ("may terminate", "is entitled to terminate", "can terminate"), ["may"]),
         (ENGLISH, ("must pay", "shall pay", "is required to pay"), ["must"]),
         (ENGLISH, ("all lamps", "every lamp", "each lamp"), ["all"]),
@@ -360,6 +372,15 @@ def test_a_negation_after_the_verb_changes_the_whole_clause() -> None:
 def test_names_have_a_capital_inside_a_sentence() -> None:
     kinds = {one.value: one.kind for one in units_of("Boats leave Oslo on Fridays. Boats return", ENGLISH)}
     assert kinds == {"boats": "word", "leave": "word", "oslo": "name", "friday": "name", "return": "word"}
+
+
+def test_a_letter_or_a_roman_number_after_a_word_is_a_name() -> None:
+    assert [one.value for one in units_of("vitamin A and part II", ENGLISH)] == ["vitamin", "a", "part", "ii"]
+
+
+def test_no_negation_goes_on_to_the_next_item_of_a_list() -> None:
+    assert _negated("- smoking: no\n- parking") == []
+    assert _negated("| none | paid |") == []
 
 
 def test_negations_of_other_languages() -> None:

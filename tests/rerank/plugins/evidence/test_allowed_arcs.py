@@ -59,7 +59,8 @@ def test_the_time_is_checked_between_blocks() -> None:
 def test_a_date_implies_less_exact_ones(day: date) -> None:
     assert set(less_exact(day.isoformat())) == {f"{day:%Y}", f"{day:%Y-%m}", f"--{day:%m}", f"--{day:%m-%d}"}
     assert less_exact(f"{day:%Y-%m}") == (f"{day:%Y}", f"--{day:%m}")
-    assert less_exact(f"{day:%Y}") == less_exact(f"--{day:%m-%d}") == ()
+    assert less_exact(f"--{day:%m-%d}") == (f"--{day:%m}",)
+    assert less_exact(f"{day:%Y}") == less_exact(f"--{day:%m}") == ()
 
 
 @pytest.mark.parametrize(
