@@ -12,6 +12,9 @@ import typer.main
 import moverank
 from moverank.cli import app
 from moverank.indexer.commands.shared_options import SETTINGS, SettingChoices
+from moverank.indexer.operations.operation_registry import PLUG_INS as OPERATIONS
+from moverank.indexer.operations.operation_registry import operation_named, own_operations
+from moverank.indexer.values.option import options_of
 from moverank.indexer.vectors.word2vec_training import training_options
 from moverank.rerank.encoders.first_stages import ENCODERS, encoder_class
 from moverank.rerank.scorers import SCORERS, scorer_class
@@ -104,6 +107,13 @@ def test_every_command_on_a_page_exists(name: str) -> None:
 def test_every_setting_and_search_option_is_documented() -> None:
     names = {field.name for kind in (moverank.Settings, moverank.SearchOptions) for field in fields(kind)}
     assert names - SPANS == set()
+
+
+@pytest.mark.parametrize("name", sorted({*(one.NAME for one in own_operations()), *OPERATIONS.names()}))
+def test_every_option_of_an_operation_is_documented(name: str) -> None:
+    declared = options_of(operation_named(name))
+    assert {each for one in declared.values() for each in (one.name, one.key)} - SPANS == set()
+    assert all(one.option.help.endswith(".") for one in declared.values())
 
 
 def test_the_table_of_settings_says_which_option_chooses_each() -> None:
