@@ -132,7 +132,7 @@ class Forms:
                 continue
             folded = compared(word, language)
             plain = without_marks(folded, language)
-            if plain != word and (JOINT in folded or is_word(folded)):
+            if plain != word and (JOINT in folded or (is_word(folded) and is_word(word))):
                 hashes.append(_hash(plain))
                 rows.append(row)
         order = np.argsort(np.array(hashes, np.uint64), kind="stable")

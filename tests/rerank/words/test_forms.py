@@ -180,6 +180,11 @@ def test_the_case_is_that_of_a_search_through_all_entries(language: str, entries
         assert embedding.step(word, expected) == (EXACT if entries[expected] == word else CASE)
 
 
+def test_an_entry_that_no_text_writes_is_not_found() -> None:
+    embedding = _embedding("none", ["\u064bA", "A"])  # a mark before the first letter is no part of a word
+    assert int(embedding.find(["a"])[0]) == 1
+
+
 @given(
     st.lists(st.text(st.sampled_from("aáàbcçeéèoö"), min_size=1, max_size=3), unique=True, min_size=1),
     st.text("aáce", min_size=1, max_size=3),
