@@ -149,7 +149,7 @@ def allowed_arcs(own: Sequence[UnitKey], others: Sequence[UnitKey], embedding: E
 
 def _same(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> AllowedArcs:
     number = {key: j for j, key in enumerate(others)}
-    both = ((i, other) for i, key in enumerate(own) for other in {_as_written_elsewhere(key): 0, key: 0})
+    both = ((i, other) for i, key in enumerate(own) for other in dict.fromkeys((_as_written_elsewhere(key), key)))
     return _free([(i, number[other]) for i, other in both if other in number])
 
 
@@ -197,13 +197,13 @@ def _near(
     partner[same[0]] = same[1]
     one, other, cost = _near_arcs(vectors, points, tau, most_cells() // _CELLS_PER_ARC)
     apart = partner[rows[one]] != columns[other]
-    apart &= ~np.isin(rows[one] * len(others) + columns[other], _opposites(own, others))
+    apart &= ~np.isin(rows[one] * len(others) + columns[other], _opposites(own, others, polarity))
     return rows[one[apart]], columns[other[apart]], cost[apart]
 
 
-def _opposites(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> list[int]:
-    """Return the pairs of a word and its opposite, each as row * number of columns + column."""
-    rows, columns = ({value: i for i, (kind, value, _) in enumerate(keys) if kind == "word"} for keys in (own, others))
+def _opposites(own: Sequence[UnitKey], others: Sequence[UnitKey], polarity: str) -> list[int]:
+    """Return the pairs of a word and its opposite of one polarity, each as row * number of columns + column."""
+    rows, columns = ({keys[i][1]: i for i in _words(keys, polarity)} for keys in (own, others))
     found = [(row, columns.get(opposite_of(word), -1)) for word, row in rows.items()]
     found += [(rows.get(opposite_of(word), -1), column) for word, column in columns.items()]
     return [row * len(others) + column for row, column in found if min(row, column) >= 0]
@@ -213,9 +213,14 @@ def _known(
     keys: Sequence[UnitKey], embedding: Embedding, polarity: str
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return which units (k,) are words of a polarity with a vector, and their vectors (k, d)."""
-    places = [i for i, (kind, _, own) in enumerate(keys) if kind == "word" and own == polarity]
+    places = _words(keys, polarity)
     vectors, known = embedding.spread([keys[i][1] for i in places]) if places else _nothing(embedding)
     return np.array(places, np.int64)[known], vectors[known]
+
+
+def _words(keys: Sequence[UnitKey], polarity: str) -> list[int]:
+    """Return which units are words of a polarity."""
+    return [i for i, (kind, _, own) in enumerate(keys) if kind == "word" and own == polarity]
 
 
 def _nothing(embedding: Embedding) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:

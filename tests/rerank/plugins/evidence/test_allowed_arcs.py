@@ -55,6 +55,17 @@ def test_the_time_is_checked_between_blocks() -> None:
         allowed_arcs(KEYS, KEYS, EMBEDDING, 1.0)
 
 
+@pytest.mark.parametrize("polarities", [("", "not"), ("not", "")])
+def test_a_word_is_not_carried_to_its_opposite_of_any_polarity(polarities: tuple[str, str]) -> None:
+    embedding = Embedding.of(["safe", "unsafe", "secure"], np.float32([[0, 0], [0, 0.1], [0.1, 0]]))
+    own: list[UnitKey] = [("word", "safe", polarity) for polarity in polarities]
+    others: list[UnitKey] = [("word", word, polarity) for word in ("unsafe", "secure") for polarity in polarities]
+    rows, columns, _ = allowed_arcs(own, others, embedding, 1.0)
+    assert [(own[i], others[j]) for i, j in zip(rows, columns, strict=True)] == [
+        (("word", "safe", polarity), ("word", "secure", polarity)) for polarity in polarities
+    ]
+
+
 @given(st.dates(date(1500, 1, 1), date(2099, 12, 31)))
 def test_a_date_implies_less_exact_ones(day: date) -> None:
     assert set(less_exact(day.isoformat())) == {f"{day:%Y}", f"{day:%Y-%m}", f"--{day:%m}", f"--{day:%m-%d}"}
