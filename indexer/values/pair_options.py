@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Annotated, ClassVar
 
+from moverank.indexer.errors import UsageError
 from moverank.indexer.values.option import Option
 from moverank.indexer.values.search_options import FILTER, Gamma, Progress, SearchOptions, Where, silent
 
@@ -41,7 +42,6 @@ class PairOptions:
 
     def __post_init__(self) -> None:
         """Raise UsageError for invalid options; the ranking is parsed by `run`."""
-        from moverank.indexer.errors import UsageError
         from moverank.indexer.values.arguments import (  # here, since `moverank --help` imports this module
             limit,
             whole_number,
@@ -113,7 +113,6 @@ class DedupeOptions:
 
     def __post_init__(self) -> None:
         """Raise UsageError for invalid options; the ranking is parsed by `run`."""
-        from moverank.indexer.errors import UsageError
         from moverank.indexer.values.arguments import switch, text  # as above
         from moverank.indexer.values.limit_or_share import limit_or_share
 
@@ -153,7 +152,6 @@ def _check_compared(record: PairOptions | DedupeOptions) -> None:
 
 def far_words(unknown: str) -> bool:
     """Return whether words without a vector are far from all others; UsageError for an unknown choice."""
-    from moverank.indexer.errors import UsageError
     from moverank.indexer.values.arguments import text  # as above
 
     if text("unknown", unknown) not in ("ignored", "far"):

@@ -101,11 +101,16 @@ def language_of(code: object) -> Language:
 def listed_stop_words(code: str) -> tuple[str, ...]:
     """Return the words of the list of a language, none without a list.
 
-    Each line of its file has one or more words; lines that start with # are comments.
+    Each line of its file has one or more words.
     """
-    from importlib.resources import files  # 17 ms, for zipfile and tempfile
-
     if not language_of(code).stop_words:
         return ()
-    lines = files("moverank.rerank.words").joinpath("stop_words", f"{code}.txt").read_text("utf-8").splitlines()
-    return tuple(word for line in lines if not line.startswith("#") for word in line.split())
+    return tuple(word for line in table_lines("stop_words", f"{code}.txt") for word in line.split())
+
+
+def table_lines(*path: str) -> list[str]:
+    """Return the lines of a table beside this module; not the empty ones, and not comments, which begin with `# `."""
+    from importlib.resources import files  # 17 ms, for zipfile and tempfile
+
+    lines = files("moverank.rerank.words").joinpath(*path).read_text("utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("# ")]

@@ -5,8 +5,11 @@ or `after` compare the number after or before them, `#2` is the ordinal of 2, an
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+
+from moverank.rerank.words.languages import table_lines
 
 NEGATIONS: dict[str, frozenset[str]] = {
     code: frozenset(words.split())
@@ -78,15 +81,16 @@ class Limits:
 
     meaning: dict[str, dict[str, str]]
     """The meaning of each phrase, in lower case with single spaces, by its place: "before", "after" or ""."""
-
-    @property
-    def words(self) -> re.Pattern[str]:
-        """Return the pattern of the limits that compare no number."""
-        return _pattern(tuple(self.meaning[""]))
+    words: re.Pattern[str]
+    """The pattern of the limits that compare no number."""
+    ends_before: re.Pattern[str]
+    """The pattern of a comparator at the end of the text before a number."""
+    begins_after: re.Pattern[str]
+    """The pattern of a comparator at the start of the text after a number."""
 
     def before(self, text: str, end: int) -> tuple[int, str] | None:
         """Return start and meaning of the comparator before the number at `end`."""
-        found = _pattern(tuple(self.meaning["before"]), at_end=True).search(text[max(0, end - _LONGEST) : end])
+        found = self.ends_before.search(text[max(0, end - _LONGEST) : end])
         if found is None:
             return None
         said = _plain(found["phrase"])
@@ -94,7 +98,7 @@ class Limits:
 
     def after(self, text: str, start: int) -> tuple[int, str] | None:
         """Return end and meaning of the comparator after the number that ends at `start`."""
-        found = _pattern(tuple(self.meaning["after"]), at_start=True).match(text[start : start + _LONGEST])
+        found = self.begins_after.match(text[start : start + _LONGEST])
         return None if found is None else (start + found.end("phrase"), self.meaning["after"][_plain(found["phrase"])])
 
     def of(self, phrase: str) -> str:
@@ -105,22 +109,17 @@ class Limits:
 @cache
 def limits_of(language: str) -> Limits:
     """Return the limiting words of a language, a code; none without a table."""
-    from importlib.resources import files  # 17 ms, for zipfile and tempfile
-
     meaning: dict[str, dict[str, str]] = {"before": {}, "after": {}, "": {}}
-    table = files("moverank.rerank.words").joinpath("limits", f"{language}.txt")
-    lines = table.read_text("utf-8").splitlines() if language in NEGATIONS else []
-    for line in lines:
-        if line and not line.startswith("# "):
-            name, _, phrases = line.partition(": ")
-            place, _, value = name.partition(" ") if name.startswith(("before ", "after ")) else ("", "", name)
-            for phrase in phrases.split(", "):
-                meaning[place].setdefault(phrase, value)
-    return Limits(meaning)
+    for line in table_lines("limits", f"{language}.txt") if language in NEGATIONS else ():
+        name, _, phrases = line.partition(": ")
+        place, _, value = name.partition(" ") if name.startswith(("before ", "after ")) else ("", "", name)
+        for phrase in phrases.split(", "):
+            meaning[place].setdefault(phrase, value)
+    before, after = _pattern(meaning["before"], at_end=True), _pattern(meaning["after"], at_start=True)
+    return Limits(meaning, _pattern(meaning[""]), before, after)
 
 
-@cache
-def _pattern(phrases: tuple[str, ...], *, at_start: bool = False, at_end: bool = False) -> re.Pattern[str]:
+def _pattern(phrases: Iterable[str], *, at_start: bool = False, at_end: bool = False) -> re.Pattern[str]:
     """Return the pattern of a phrase alone, at the start of a text, or at its end, with spaces around it."""
     longest = sorted(phrases, key=len, reverse=True)
     signs = "|".join(sorted(_SIGNS, key=len, reverse=True))

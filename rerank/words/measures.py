@@ -6,6 +6,8 @@ from fractions import Fraction
 from functools import cache
 from unicodedata import normalize
 
+from moverank.rerank.words.languages import table_lines
+
 COMMA_LANGUAGES = frozenset(
     "az ca da de el es eu fi fr hu hy id it lt nl no pt ro ru sr sv tr vi".split()  # noqa: SIM905 - a list of codes
 )
@@ -24,13 +26,11 @@ Table = dict[str, tuple[Fraction, str]]
 @cache
 def _table(language: str) -> Table:
     """Return the units of all languages, and those of one."""
-    from importlib.resources import files  # 17 ms, for zipfile and tempfile
-
     found: Table = {}
-    for line in files("moverank.rerank.words").joinpath("measures.txt").read_text("utf-8").splitlines():
+    for line in table_lines("measures.txt"):
         where, _, units = line.partition(": ")
         code, _, dimension = where.rpartition(" ")
-        if not line.startswith("#") and code in ("", language):
+        if code in ("", language):
             for symbol, _, factor in (one.partition("=") for one in units.split()):
                 found[symbol] = found[symbol.lower() if code else symbol] = Fraction(factor), dimension
     return found

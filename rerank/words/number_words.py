@@ -17,11 +17,6 @@ _TENS = {
     "de": "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig",
     "fr": "vingt trente quarante cinquante soixante",
 }
-_OTHERS = {
-    "en": {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12},
-    "de": {"hundert": 100, "tausend": 1000, "dreissig": 30},
-    "fr": {"une": 1, "cent": 100, "cents": 100, "mille": 1000, "vingts": 20},
-}
 _SCALES = {
     "en": {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12},
     "de": {
@@ -39,6 +34,11 @@ _SCALES = {
         **dict.fromkeys(("milliard", "milliards", "milliards de", "milliard de", "milliards d'", "milliard d'"), 10**9),
         "douzaine": 12,
     },
+}
+_OTHERS = {
+    "en": _SCALES["en"],
+    "de": {"hundert": 100, "tausend": 1000, "dreissig": 30},
+    "fr": {"une": 1, "cent": 100, "cents": 100, "mille": 1000, "vingts": 20},
 }
 _PARTS = {
     "en": {"half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fifth": 5, "fifths": 5},

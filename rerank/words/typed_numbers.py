@@ -57,7 +57,7 @@ def typed_numbers(text: str, language: str) -> Iterator[Unit]:
 
 @dataclass(frozen=True, slots=True)
 class _Number:
-    """A number, quantity, date or time that is found at a place; `plain` is the value of a number without a unit."""
+    """A number, quantity, date or time that is found at a place; `plain` is the value before a unit."""
 
     start: int
     end: int
@@ -208,7 +208,7 @@ def months_of_all() -> dict[str, int]:
 def _found(text: str, found: re.Match[str], language: str) -> _Number | None:
     """Return what the pattern found."""
     if found["ordinal"]:
-        return _Number(found.start(), found.end(), "limit", f"#{int(re.sub(_NO_DIGITS, '', found[0]))}")
+        return _Number(found.start(), found.end(), "limit", f"#{int(_NO_DIGITS.sub('', found[0]))}")
     if found["date"]:
         return _date(found)
     return _time(found) if found["time"] else _number(text, found, language)
@@ -254,7 +254,7 @@ def _value(found: re.Match[str]) -> Fraction:
     """Return the value of a number that is written in digits."""
     if found["vulgar"]:
         return _numeric(found["vulgar"]) * (-1 if found["sign"] else 1)
-    whole, rest = (re.sub(r"\D", "", found[name] or "") for name in ("whole", "rest" if found["whole"] else "dot"))
+    whole, rest = (_NO_DIGITS.sub("", found[name] or "") for name in ("whole", "rest" if found["whole"] else "dot"))
     value = Fraction(int(whole + rest), 10 ** len(rest))
     if found["part"]:
         value += _numeric(found["part"])

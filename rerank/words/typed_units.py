@@ -40,7 +40,7 @@ _CLAUSE_END = re.compile(
 def units_of(text: str, tokenizer: Tokenizer) -> list[Unit]:
     """Return the units of a text in order; negations are none, nor are stop words that limit nothing."""
     typed = list(typed_numbers(text, tokenizer.language))
-    words = _words(text, tokenizer, typed)
+    words = _words(text, tokenizer, typed)  # first, since it changes `typed`
     return sorted([*typed, *words], key=lambda unit: unit.start)
 
 
@@ -114,15 +114,18 @@ class _Polarity:
         if word in NO_NEGATIONS.get(self.language, {}).get(self._before, ()):
             self._left = 0
         elif ends or word in CONJUNCTIONS.get(self.language, ()):
-            self._left, self._clause = 0, len(self.units)
+            self._end_clause()
         self._before = word
 
     def of_typed(self, unit: Unit, *, ends: bool) -> Unit:
         """Return a typed unit with its comparator reversed by a negation; `ends`: a clause ends before it."""
         if ends:
-            self._left, self._clause = 0, len(self.units)
+            self._end_clause()
         sign, _, value = unit.value.partition(" ")
         return replace(unit, value=f"{_REVERSE[sign]} {value}") if self._left and sign in _REVERSE else unit
+
+    def _end_clause(self) -> None:
+        self._left, self._clause = 0, len(self.units)
 
     def add(self, unit: Unit, words: int) -> None:
         """Add a unit, which counts as some words of a negation's scope."""

@@ -8,7 +8,7 @@ UnitKind = Literal["word", "name", "limit", "number", "quantity", "date"]
 of a sentence: near vectors make no two the same. `limit` is a quantifier, modal, condition or ordinal."""
 
 UnitKey = tuple[UnitKind, str, str]
-"""Kind, value and polarity: "", "not", or with the condition under which it holds, as in "not if"."""
+"""Kind, value and polarity: "", "not", "if" of a word under a condition, or "not if"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +21,10 @@ class Unit:
     value: str
     negated: bool = False
     """Whether a negation changes the word or the limit; always false for other kinds."""
-    condition: str = ""
-    """The condition under which a source says the word: "may" or "if"."""
+    conditional: bool = False
+    """Whether the word is said under a condition; always false for other kinds."""
 
     @property
     def key(self) -> UnitKey:
         """Return the key that equal units share."""
-        return self.kind, self.value, f"{'not ' * self.negated}{self.condition}".strip()
+        return self.kind, self.value, f"{'not ' * self.negated}{'if' * self.conditional}".strip()

@@ -88,8 +88,8 @@ def compare(
     if within is not None:
         finite_number("--within", within)
     reranker, documents = _opened([claim, *others], index, vectors, language)
-    share = _show(reranker, documents, within, html, versions=versions, as_json=as_json)
-    if fail_under is not None and share < fail_under:
+    share, is_reversed = _show(reranker, documents, within, html, versions=versions, as_json=as_json)
+    if fail_under is not None and (share < fail_under or is_reversed):
         sys.exit(FAILED)
 
 
@@ -128,10 +128,10 @@ def _show(
     *,
     versions: bool,
     as_json: bool,
-) -> float:
-    """Print what the sources cover of the claim, or the changes between two versions; return the carried share.
+) -> tuple[float, bool]:
+    """Print what the sources cover of the claim, or the changes between two versions.
 
-    It is -1 if a source says the contrary of something, so that no share suffices.
+    Return the share that is covered or carried, and whether a source says the contrary of something.
     """
     from functools import partial
 
@@ -142,12 +142,13 @@ def _show(
     first, *others = documents
     if versions:
         new, changes = others[0], reranker.changes(first, others[0], within)
-        named, found, share = {"old": first.key, "new": new.key}, changes.to_dict(), changes.carried
+        named, found = {"old": first.key, "new": new.key}, changes.to_dict()
+        share, is_reversed = changes.carried, False
         page, view = partial(changes_page, changes, first, new), partial(changes_view, changes, first, new)
     else:
         evidence, sources = reranker.evidence(first, others, within), {one.key: one for one in others}
         named, found = {"claim": first.key}, evidence.to_dict()
-        share = -1.0 if evidence.reversed else evidence.covered
+        share, is_reversed = evidence.covered, evidence.reversed
         page = partial(evidence_page, evidence, first, sources)
         view = partial(evidence_view, evidence, first, sources, colour=formatters.has_colours())
     if html is not None:
@@ -156,4 +157,4 @@ def _show(
         formatters.print_object(named | found)
     else:
         formatters.print_view(view())
-    return share
+    return share, is_reversed

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from moverank.indexer.errors import UnknownKey, UsageError
-from moverank.indexer.operations.operation import UNLIMITED, Operation, Work
+from moverank.indexer.operations.operation import UNLIMITED, Found, Operation, Work
 from moverank.indexer.plugins.watching.watches import checked_name, in_one_place, new_watch, watch_ranking
 from moverank.indexer.values.arguments import LARGEST, whole_number
 from moverank.indexer.values.documents import Changes, Event, Watch
@@ -21,14 +21,20 @@ if TYPE_CHECKING:
 _Name = Annotated[str, Option("The name of the watch.")]
 
 
+class _OfDatabase(Operation[Found]):
+    """Reads or changes the database; `watches_api` has the endpoints."""
+
+    __slots__ = ()
+    OF_STATE: ClassVar = False
+    SERVED: ClassVar = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddWatch(Operation[Watch]):
+class AddWatch(_OfDatabase[Watch]):
     """Add a watch, or replace the one of the same name: later documents within D of its query yield events."""
 
     NAME: ClassVar = "watch"
     ANSWER: ClassVar = Watch
-    OF_STATE: ClassVar = False
-    SERVED: ClassVar = False
 
     name: _Name
     query: Annotated[QueryText, Option("A text, or a record with a title and a text, or a thread.", noun="the query")]
@@ -81,13 +87,11 @@ class Watches(Answer):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListWatches(Operation[Watches]):
+class ListWatches(_OfDatabase[Watches]):
     """List watches by name."""
 
     NAME: ClassVar = "watches"
     ANSWER: ClassVar = Watches
-    OF_STATE: ClassVar = False
-    SERVED: ClassVar = False
 
     first: Annotated[int, Option("How many watches to skip.", least=0)] = 0
     limit: Annotated[int, Option("How many watches to return.", least=1)] = LARGEST
@@ -100,13 +104,11 @@ class ListWatches(Operation[Watches]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RemoveWatch(Operation[Changes]):
+class RemoveWatch(_OfDatabase[Changes]):
     """Remove a watch; its events stay."""
 
     NAME: ClassVar = "unwatch"
     ANSWER: ClassVar = Changes
-    OF_STATE: ClassVar = False
-    SERVED: ClassVar = False
 
     name: _Name
 
@@ -131,13 +133,11 @@ class Events(Answer):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListEvents(Operation[Events]):
+class ListEvents(_OfDatabase[Events]):
     """Return the first events of watches after a number, in their order."""
 
     NAME: ClassVar = "events"
     ANSWER: ClassVar = Events
-    OF_STATE: ClassVar = False
-    SERVED: ClassVar = False
 
     after: Annotated[int, Option("Only events with a larger number.", least=0)] = 0
     limit: Annotated[int, Option("How many events to return.", least=1)] = 1000
@@ -159,13 +159,11 @@ class Forgotten(Answer):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ForgetEvents(Operation[Forgotten]):
+class ForgetEvents(_OfDatabase[Forgotten]):
     """Delete old events; their numbers are not given again."""
 
     NAME: ClassVar = "forget-events"
     ANSWER: ClassVar = Forgotten
-    OF_STATE: ClassVar = False
-    SERVED: ClassVar = False
 
     before: Annotated[int, Option("Events with a number below this are deleted.", least=0)]
 

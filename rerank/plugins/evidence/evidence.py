@@ -188,13 +188,10 @@ def _left_out(claim: Passages, own: UnitText, tokenizer: Tokenizer) -> int:
 
 
 def _conditional(text: UnitText) -> UnitText:
-    """Return a text whose words have the conditions of their sentence: what holds if it rains need not hold."""
-    limits = [(unit.value if unit.kind == "limit" else "") for unit in text.units]
-    under = {sentence for sentence, limit in zip(text.sentence_of, limits, strict=True) if limit in _CONDITIONS}
-    units = list(text.units)
-    for i, unit in enumerate(units):
-        condition = "if" if text.sentence_of[i] in under else ""
-        units[i] = replace(unit, condition=condition if unit.kind == "word" else "")
+    """Return a text whose words are conditional if their sentence is: what holds if it rains need not hold."""
+    placed = list(zip(text.units, text.sentence_of, strict=True))
+    under = {sentence for unit, sentence in placed if unit.kind == "limit" and unit.value in _CONDITIONS}
+    units = (replace(unit, conditional=unit.kind == "word" and sentence in under) for unit, sentence in placed)
     return replace(text, units=tuple(units))
 
 
