@@ -27,7 +27,7 @@ from typing import Any
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from moverank import Collection
-from moverank.indexer.reading.record_lines import document_of_record
+from moverank.indexer.plugins.serving.record_lines import document_of_record
 from tests.benchmarks.common import argument_parser, gzip_records, real, show, show_table, vectors
 from tests.indexer.plugins.serving.running import RunningServer, descendants
 

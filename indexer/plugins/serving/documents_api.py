@@ -16,6 +16,7 @@ from moverank.indexer.operations.documents import PAGE, Documents, ListDocuments
 from moverank.indexer.plugins.serving.answers import JsonObject, sends
 from moverank.indexer.plugins.serving.limits import Limits
 from moverank.indexer.plugins.serving.problems import HttpProblem
+from moverank.indexer.plugins.serving.record_lines import document_of_record
 from moverank.indexer.plugins.serving.search_api import ServedHere, ThisServer, answered, known_parameters
 from moverank.indexer.plugins.serving.served import Served, State
 from moverank.indexer.plugins.serving.state import ServerState
@@ -27,7 +28,6 @@ from moverank.indexer.plugins.serving.writer_process import (
     write_document,
     write_records,
 )
-from moverank.indexer.reading.record_lines import document_of_record
 from moverank.indexer.reading.records import BadRecord, with_key
 from moverank.indexer.state.contents import Description
 from moverank.indexer.values.documents import Changes

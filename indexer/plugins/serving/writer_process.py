@@ -22,7 +22,7 @@ from moverank.indexer.opening import Opened
 from moverank.indexer.operations.operation import Operation
 from moverank.indexer.plugins.serving.ending import GRACE, end_with_parent
 from moverank.indexer.plugins.serving.log import LogFormat, log_format, start_log
-from moverank.indexer.reading.record_lines import read_records
+from moverank.indexer.plugins.serving.record_lines import read_records
 from moverank.indexer.values.documents import Changes, Document, Rejection
 from moverank.rerank.distance.cell_limit import limit_cells
 from moverank.rerank.errors import OutOfTime, TooLarge

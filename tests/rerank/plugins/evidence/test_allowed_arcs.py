@@ -57,7 +57,7 @@ def test_the_time_is_checked_between_blocks() -> None:
 
 @pytest.mark.parametrize("polarities", [("", "not"), ("not", "")])
 def test_a_word_is_not_carried_to_its_opposite_of_any_polarity(polarities: tuple[str, str]) -> None:
-    embedding = Embedding.of(["safe", "unsafe", "secure"], np.float32([[0, 0], [0, 0.1], [0.1, 0]]))
+    embedding = Embedding.of(["safe", "unsafe", "secure"], np.array([[0.0, 0.0], [0.0, 0.1], [0.1, 0.0]], np.float32))
     own: list[UnitKey] = [("word", "safe", polarity) for polarity in polarities]
     others: list[UnitKey] = [("word", word, polarity) for word in ("unsafe", "secure") for polarity in polarities]
     rows, columns, _ = allowed_arcs(own, others, embedding, 1.0)
