@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from moverank.indexer.store import Reader
 from moverank.rerank.runtime.deadline import check_time
-from moverank.rerank.words.limiting_words import NEGATIONS
+from moverank.rerank.words.limiting_words import limits_of
 from moverank.rerank.words.tokenizer import Tokenizer
 from moverank.rerank.words.typed_units import negates, units_of
 
@@ -28,7 +28,7 @@ _FEW = 1
 def stated(texts: Iterable[str], tokenizer: Tokenizer) -> Stated:
     """Return what the texts of a document state in the language of the tokenizer."""
     found, every = dict[str, str](), replace(tokenizer, stop_words=frozenset())
-    negations = NEGATIONS.get(tokenizer.language, frozenset())
+    negations = limits_of(tokenizer.language).negations
     stop_words, others, negates_words = dict[str, str](), 0, False
     for text in texts:
         for unit in units_of(text, tokenizer):

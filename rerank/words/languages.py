@@ -109,8 +109,12 @@ def listed_stop_words(code: str) -> tuple[str, ...]:
 
 
 def table_lines(*path: str) -> list[str]:
-    """Return the lines of a table beside this module; not the empty ones, and not comments, which begin with `# `."""
+    """Return the lines of a table beside this module; not the empty ones, and not comments, which begin with `# `.
+
+    None for a table that there is not.
+    """
     from importlib.resources import files  # 17 ms, for zipfile and tempfile
 
-    lines = files("moverank.rerank.words").joinpath(*path).read_text("utf-8").splitlines()
+    table = files("moverank.rerank.words").joinpath(*path)
+    lines = table.read_text("utf-8").splitlines() if table.is_file() else []
     return [line for line in lines if line and not line.startswith("# ")]

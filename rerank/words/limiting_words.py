@@ -1,59 +1,34 @@
 """Words that negate or limit other words, by language: closed tables of those that reverse what a sentence says.
 
 A file of `limits/` has a line for each meaning: its name, and the ways to write it. Meanings that begin with `before`
-or `after` compare the number after or before them, `#2` is the ordinal of 2, and all others are limits of their own.
+or `after` compare the number after or before them, `#2` is the ordinal of 2, `not may` is `may` that a negation of the
+whole clause changes, `not`, `without` and `nobody` are negations of some words, of one, and of the clause, `nothing`
+has no meaning, and all others are limits of their own.
+
+The lines that `_LISTS` names have single words: negations; those that change only the next word; those that change the
+words before them if none follows (`er zahlt nicht`); words that end the clause of these; labels, whose number has no
+unit (`group 1 and 5 mg`); words with contrary meanings; abbreviations.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
 from moverank.rerank.words.languages import table_lines
 
-NEGATIONS: dict[str, frozenset[str]] = {
-    code: frozenset(words.split())
-    for code, words in {
-        "de": "nicht kein keine keinen keinem keiner keines nie niemals niemand niemandem niemanden ohne weder "
-        "keinesfalls nichts",
-        "en": "not no never cannot without neither nor none nobody nothing non",
-        "es": "no nunca jamás sin ningún ninguna ninguno ni tampoco nadie nada",
-        "fr": "ne n pas jamais sans aucun aucune ni personne non",
-        "it": "non senza nessun nessuna nessuno né mai",
-        "nl": "niet geen nooit zonder noch niemand",
-        "pt": "não nunca sem nenhum nenhuma nem ninguém",
-        "ru": "не нет без никогда ни никто",
-        "sv": "inte ej aldrig utan ingen inga",
-    }.items()
-}
-"""The negations of each language that has a table; `n't` is one in every language."""
-
-NO_NEGATIONS: dict[str, dict[str, frozenset[str]]] = {
-    "de": {"nicht": frozenset({"nur"})},
-    "en": {"not": frozenset({"only", "just", "merely"}), "no": frozenset({"doubt"})},
-    "es": {"no": frozenset({"solo", "sólo"})},
-    "fr": {"pas": frozenset({"seulement"})},
-}
-"""The words that take the meaning of a negation before them, as `only` in `not only`."""
-
-WHOLE_CLAUSE: dict[str, frozenset[str]] = {
-    "de": frozenset({"nicht", "nie", "niemals", "keinesfalls"}),
-    "nl": frozenset({"niet", "nooit"}),
-    "sv": frozenset({"inte", "ej", "aldrig"}),
-}
-"""The negations that stand after the verb, and also change the words before them: `er zahlt nicht`."""
-
-CONJUNCTIONS: dict[str, frozenset[str]] = {
-    "de": frozenset({"und", "aber", "oder", "sondern", "doch"}),
-    "nl": frozenset({"en", "maar", "of"}),
-    "sv": frozenset({"och", "men", "eller"}),
-}
-"""The words that end the clause of such a negation, as punctuation does."""
-
 FREE_OF = frozenset({"free", "frei"})
 """The words after a hyphen that negate the word before it: `sugar-free`."""
 
-_OPPOSITE = re.compile(r"(?:un|non|in|im|ir|il|dis|mis|miss)(?P<after>\w{3,})|(?P<before>\w{3,})(?:less|los|frei)")
+_PREFIXES = (
+    *(("", prefix) for prefix in ("un", "non", "in", "im", "ir", "il", "dis", "mis", "miss")),
+    *(("pre", "post"), ("hyper", "hypo"), ("over", "under"), ("intra", "inter"), ("up", "down"), ("in", "out")),
+    *(("im", "ex"), ("im", "em"), ("in", "ex"), ("in", "de"), ("anti", "pro"), ("macro", "micro"), ("maxi", "mini")),
+    *(("exo", "endo"), ("homo", "hetero"), ("mono", "poly"), ("pr\u00e9", "post"), ("vor", "nach")),
+    *(("ein", "aus"), ("an", "aus"), ("auf", "ab"), ("zu", "ab"), ("be", "ent")),
+)
+_SUFFIXES = (("", "less"), ("", "los"), ("", "frei"), ("ful", "less"), ("voll", "los"), ("or", "ee"), ("er", "ee"))
+_SHORTEST = 3  # letters of a word without its affix
 
 _SIGNS = {
     **dict.fromkeys((">=", "=>", "\u2265", "\u2267", "\u2a7e"), ">="),
@@ -64,15 +39,42 @@ _SIGNS = {
     **dict.fromkeys(("~", "\u2248"), "~"),
     "\u00b1": "\u00b1",
 }
+NEGATION, OF_WORD, AFTER_VERB, CLAUSE_END = (
+    "negation",
+    "negation of a word",
+    "negation after the verb",
+    "end of a clause",
+)
+LABEL, _OPPOSITE, _SHORT = "number of a label", "opposite", "abbreviation"
+_LISTS = (NEGATION, OF_WORD, AFTER_VERB, CLAUSE_END, LABEL, _OPPOSITE, _SHORT)
 _SPACE = r"[^\S\n]*+\n?+[^\S\n]*+"
 _NEVER = "(?!)"
+_JOINED = ("or ", "and ", "oder ", "und ", "ou ", "et ", "o ", "e ")  # comparators after the noun
 _LONGEST = 40  # characters of a comparator
 
 
-def opposite_of(word: str) -> str:
-    """Return the word that a negative prefix or suffix reverses, as `safe` in `unsafe`, "" without one."""
-    found = _OPPOSITE.fullmatch(word)
+_NEGATING = re.compile(r"(?:un|non|in|im|ir|il|dis)(?P<after>\w{3,})|(?P<before>\w{3,})(?:less|los|frei)")
+
+
+def negated_word(word: str) -> str:
+    """Return the word that a prefix or a suffix negates, as `valid` in `invalid`, "" without one."""
+    found = _NEGATING.fullmatch(word)
     return "" if found is None else found["after"] or found["before"]
+
+
+def opposites_of(word: str) -> Iterator[str]:
+    """Yield the words of which an affix makes the contrary, or that an affix makes the contrary of a word.
+
+    As `safe` and `unsafe`, `careful` and `careless`, `preoperative` and `postoperative`, `lessor` and `lessee`.
+    """
+    for pair in _PREFIXES:
+        for own, other in (pair, pair[::-1]):
+            if word.startswith(own) and len(word) >= len(own) + _SHORTEST:
+                yield other + word[len(own) :]
+    for pair in _SUFFIXES:
+        for own, other in (pair, pair[::-1]):
+            if word.endswith(own) and len(word) >= len(own) + _SHORTEST:
+                yield word[: len(word) - len(own)] + other
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,24 @@ class Limits:
     ends_before: re.Pattern[str]
     """The pattern of a comparator at the end of the text before a number."""
     begins_after: re.Pattern[str]
-    """The pattern of a comparator at the start of the text after a number."""
+    """The pattern of a comparator at the start of the text after a number, or after a word such as `points`."""
+    lists: dict[str, frozenset[str]]
+    """The words of the lines that `_LISTS` names."""
+
+    @property
+    def negations(self) -> frozenset[str]:
+        """Return the negations; `n't` is one in every language."""
+        return self.lists[NEGATION]
+
+    @property
+    def opposites(self) -> list[list[str]]:
+        """Return the pairs of words with contrary meanings, such as `buyer` and `seller`."""
+        return [pair.split("/") for pair in self.lists[_OPPOSITE]]
+
+    @property
+    def abbreviations(self) -> dict[str, str]:
+        """Return the word that each abbreviation stands for."""
+        return dict(pair.split("/") for pair in self.lists[_SHORT])
 
     def before(self, text: str, end: int) -> tuple[int, str] | None:
         """Return start and meaning of the comparator before the number at `end`."""
@@ -97,9 +116,15 @@ class Limits:
         return end - (min(end, _LONGEST) - found.start("phrase")), _SIGNS.get(said) or self.meaning["before"][said]
 
     def after(self, text: str, start: int) -> tuple[int, str] | None:
-        """Return end and meaning of the comparator after the number that ends at `start`."""
+        """Return end and meaning of the comparator after the number that ends at `start`.
+
+        As in `5 or more`; in `85 points or more`, where a word is between, the end is `start`.
+        """
         found = self.begins_after.match(text[start : start + _LONGEST])
-        return None if found is None else (start + found.end("phrase"), self.meaning["after"][_plain(found["phrase"])])
+        said = "" if found is None else _plain(found["phrase"])
+        if found is None or (found["noun"] and not said.startswith(_JOINED)):
+            return None
+        return start + (0 if found["noun"] else found.end("phrase")), self.meaning["after"][said]
 
     def of(self, phrase: str) -> str:
         """Return the meaning of a limit that compares no number."""
@@ -110,25 +135,40 @@ class Limits:
 def limits_of(language: str) -> Limits:
     """Return the limiting words of a language, a code; none without a table."""
     meaning: dict[str, dict[str, str]] = {"before": {}, "after": {}, "": {}}
-    for line in table_lines("limits", f"{language}.txt") if language in NEGATIONS else ():
-        name, _, phrases = line.partition(": ")
+    lists = dict.fromkeys(_LISTS, frozenset[str]())
+    for line in table_lines("limits", f"{language}.txt"):
+        name, _, written = line.partition(": ")
+        phrases = written.split(", ")
+        if name in lists:
+            lists[name] = frozenset(phrases)
+            continue
         place, _, value = name.partition(" ") if name.startswith(("before ", "after ")) else ("", "", name)
-        for phrase in phrases.split(", "):
+        for phrase in phrases:
             meaning[place].setdefault(phrase, value)
     before, after = _pattern(meaning["before"], at_end=True), _pattern(meaning["after"], at_start=True)
-    return Limits(meaning, _pattern(meaning[""]), before, after)
+    return Limits(meaning, _pattern(meaning[""]), before, after, lists)
 
 
 def _pattern(phrases: Iterable[str], *, at_start: bool = False, at_end: bool = False) -> re.Pattern[str]:
     """Return the pattern of a phrase alone, at the start of a text, or at its end, with spaces around it."""
     longest = sorted(phrases, key=len, reverse=True)
     signs = "|".join(sorted(_SIGNS, key=len, reverse=True))
-    one = "|".join(re.escape(phrase).replace("\\ ", r"\s+").replace("'", "['\u2019]") for phrase in longest) or _NEVER
-    bounded = rf"(?<!\w)(?:{one})(?![\w'\u2019])"
+    one = "|".join(_written(phrase) for phrase in longest) or _NEVER
+    bounded = (
+        rf"(?<![\w-])(?:{one})(?:(?<=['\u2019])|(?![\w'\u2019])|(?=n?['\u2019]t\b))"  # `mustn't`: a negation follows
+    )
     if at_end:
         return re.compile(rf"(?P<phrase>{bounded}|{signs}){_SPACE}(?:(?:the|a|an)\s)?$", re.IGNORECASE)
-    return re.compile(rf"{_SPACE if at_start else ''}(?P<phrase>{bounded})", re.IGNORECASE)
+    before = rf"{_SPACE}(?P<noun>[^\W\d_]+\s)??" if at_start else ""
+    return re.compile(rf"{before}(?P<phrase>{bounded})", re.IGNORECASE)
+
+
+def _written(phrase: str) -> str:
+    """Return the pattern of a phrase; before a vowel, one that ends with `de` ends with `d'`."""
+    one = re.escape(phrase).replace("\\ ", r"\s+").replace("'", "['\u2019]")
+    return rf"{one[:-1]}(?:e|['\u2019])" if phrase.endswith(" de") else one
 
 
 def _plain(phrase: str) -> str:
-    return " ".join(phrase.lower().replace("\u2019", "'").split())
+    plain = " ".join(phrase.lower().replace("\u2019", "'").split())
+    return f"{plain[:-1]}e" if plain.endswith(" d'") else plain

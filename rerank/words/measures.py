@@ -46,12 +46,31 @@ _TAIL = (  # powers and other units: `m2`, `m/s^2`, `m s-1`, `mg/kg/day`
     r"[ \u00a0]?(?:kg|mol|min|[mglLshdK])[-\u2212\u207b][1-4\u00b9\u00b2\u00b3](?!\w))"
     rf"{{0,{_PARTS}}}+(?:[/^][^\s,;]{{1,{_LENGTH}}}+)?+)"
 )
-_AFTER = re.compile(
-    r"[ \t\u00a0\u2009\u202f-]?\n?"
-    rf"(?P<unit>per ?cent|pour ?cent|%|\u2030|{_DEGREES.pattern.replace('?P<scale>', '?:')}|"
-    rf"[^\W\d_{_RAISED}]+|[{''.join(CURRENCIES)}](?!\s?\d))(?: (?:per|pro|par) (?P<per>[^\W\d_]+)|{_TAIL})"
-    r"(?!\w|['\u2019]\w)"
+
+
+_SIGN = "".join(CURRENCIES)
+_TIMES = r"(?:second|minute|hour|day|week|month|year)\b"
+_ADVERBS = {"daily": "day", "hourly": "hour", "weekly": "week", "t\u00e4glich": "Tag", "w\u00f6chentlich": "Woche"}
+_ARTICLES = "l[ea]s?|une?|des|son|sa|ses|cet?te?"  # after the French `par`, as in `minutes par le sentier`
+_RATE = (
+    rf"(?:(?: (?:per|pro|par|each) (?!(?:{_ARTICLES})\b)| an? (?={_TIMES})|(?: \u00e0 l['\u2019]|-)(?=heure\b))"
+    rf"(?P<per>[^\W\d_]+)| (?P<adverb>{'|'.join(_ADVERBS)})|{_TAIL})"
 )
+
+
+@cache
+def _after(language: str) -> re.Pattern[str]:
+    """Return the pattern of a unit of measurement; in the table, names such as `square metre` have hyphens."""
+    several = sorted((name for name in _table(language) if "-" in name), key=len, reverse=True)
+    names = "|".join(re.escape(name).replace("\\-", "[ -]") for name in several)
+    return re.compile(
+        r"[ \t\u00a0\u2009\u202f-]?\n?"
+        rf"(?P<unit>(?i:{names})s?(?!\w)|(?:[kKM]|Md)[{_SIGN}]|per ?cent|pour ?cent|%|\u2030|"
+        rf"{_DEGREES.pattern.replace('?P<scale>', '?:')}|[^\W\d_{_RAISED}]+|[{_SIGN}](?!\s?\d)){_RATE}"
+        r"(?!\w|['\u2019]\w)"
+    )
+
+
 _AFTER_MONEY = re.compile(rf"(?P<scale>[ \u00a0\u202f]?(?:[kKmMbB]|bn|mn)(?!\w))?{_TAIL}(?!\w)")
 _MONEY_SCALES = {"k": 10**3, "m": 10**6, "mn": 10**6, "b": 10**9, "bn": 10**9}
 
@@ -64,12 +83,16 @@ def measure_of(text: str, start: int, language: str) -> tuple[int, Conversion, s
     Symbols are case-sensitive (`mM` is no `mm`); names may be plural, and in any case. A unit with a power, or with
     a rest that is no unit, as in `kg/m2` and `mg/dose`, is a dimension of its own, which is not converted.
     """
-    found = _AFTER.match(text, start)
+    found = _after(language).match(text, start)
     if found is None:
         return None
     symbol = _symbol(found["unit"].replace("\u03bc", "\u00b5"))
-    tail = f"/{found['per']}" if found["per"] else (found["tail"] or "").replace("\u03bc", "\u00b5")
-    one, per = _named(symbol, language), _named(tail.removeprefix("/"), language)
+    rate = found["per"] or _ADVERBS.get(found["adverb"], "")
+    tail = f"/{rate}" if rate else (found["tail"] or "").replace("\u03bc", "\u00b5")
+    one = _named(symbol + ("" if "/" in tail else _plain(tail)), language)
+    if one is not None and "/" not in tail:
+        return found.end(), lambda value: value * one[0], one[1]
+    one, per = _named(symbol, language), _named(_plain(tail).replace("\u03bc", "\u00b5").removeprefix("/"), language)
     if one is None and symbol not in _AFFINE:
         return None
     if tail and (one is None or per is None or tail[0] != "/"):
@@ -110,7 +133,7 @@ def _symbol(unit: str) -> str:
 
 def _named(symbol: str, language: str) -> tuple[Fraction, str] | None:
     """Return factor and dimension of a symbol, or of a name in any case and number."""
-    table, name = _table(language), symbol.lower()
+    table, name = _table(language), symbol.lower().replace(" ", "-")
     if symbol in table:
         return table[symbol]
     if len(name) > 2 and name in table:

@@ -1,57 +1,11 @@
-"""Numbers in words, and the words and signs that scale a number, by language."""
+"""Numbers in words, and the words and signs that scale a number, by language: the table `numbers.txt`."""
 
 import re
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
-_SMALL = {
-    "en": "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen",
-    "de": "null ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn "
-    "siebzehn achtzehn neunzehn",
-    "fr": "zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize",
-}
-_TENS = {
-    "en": "twenty thirty forty fifty sixty seventy eighty ninety",
-    "de": "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig",
-    "fr": "vingt trente quarante cinquante soixante",
-}
-_SCALES = {
-    "en": {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12},
-    "de": {
-        "hundert": 100,
-        "tausend": 10**3,
-        "Tsd.": 10**3,
-        **dict.fromkeys(("Million", "Millionen", "Mio.", "Mio"), 10**6),
-        **dict.fromkeys(("Milliarde", "Milliarden", "Mrd.", "Mrd"), 10**9),
-        "Dutzend": 12,
-    },
-    "fr": {
-        "mille": 10**3,
-        **dict.fromkeys(("million", "millions", "million de", "millions de", "million d'", "millions d'"), 10**6),
-        "Mio": 10**6,
-        **dict.fromkeys(("milliard", "milliards", "milliards de", "milliard de", "milliards d'", "milliard d'"), 10**9),
-        "douzaine": 12,
-    },
-}
-_OTHERS = {
-    "en": _SCALES["en"],
-    "de": {"hundert": 100, "tausend": 1000, "dreissig": 30},
-    "fr": {"une": 1, "cent": 100, "cents": 100, "mille": 1000, "vingts": 20},
-}
-_PARTS = {
-    "en": {"half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fifth": 5, "fifths": 5},
-    "de": {
-        **dict.fromkeys(("halb", "halbe", "halber", "halbes", "halben", "halbem", "hälfte"), 2),
-        "drittel": 3,
-        "viertel": 4,
-        "fünftel": 5,
-    },
-    "fr": {"moitié": 2, "demi": 2, "demie": 2, "tiers": 3, "quart": 4, "quarts": 4},
-}
-_ALONE = {"en": ("half",), "de": tuple(word for word, part in _PARTS["de"].items() if part == 2), "fr": ("moitié",)}
-_ARTICLES = {"en": ("one",), "de": ("ein",), "fr": ("un", "une")}
+from moverank.rerank.words.languages import table_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +17,9 @@ class NumberWords:
     scale: re.Pattern[str]
     """The pattern of a word after a number that multiplies it, such as `million`, as the group `scale`."""
     scales: dict[str, int]
+    added: re.Pattern[str]
+    """The pattern of words after a number that add a part of 1 to it, such as `and a half`, as the group `part`."""
+    parts_added: dict[str, int]
     values: dict[str, int]
     parts: dict[str, int]
     articles: tuple[str, ...]
@@ -70,6 +27,8 @@ class NumberWords:
 
     def value(self, text: str) -> Fraction:
         """Return the value of a number in words."""
+        if (half := _GERMAN_HALF.fullmatch(text.lower())) is not None:
+            return self.value(half["full"] or "ein") + Fraction(1, 2)
         *others, last = re.findall(r"\w+", text.lower())
         counted = " ".join(others if last in self.parts else (*others, last))
         total = current = 0
@@ -83,30 +42,45 @@ class NumberWords:
                 current += 76
             else:
                 current += value
-        total = total + current if counted != "a" else 1
+        total = total + current if counted not in ("a", "an") else 1
         return Fraction(max(total, 1), self.parts[last]) if last in self.parts else Fraction(total)
+
+
+@cache
+def _tables() -> dict[str, list[str]]:
+    """Return the words of each line of the table, by its name, such as `en tens`."""
+    named = (line.partition(": ") for line in table_lines("numbers.txt"))
+    return {name: words.split(", ") for name, _, words in named}
+
+
+def _valued(name: str) -> dict[str, int]:
+    """Return the value of each word of a line."""
+    return {word: int(value) for word, _, value in (one.rpartition("=") for one in _tables()[name])}
 
 
 @cache
 def number_words(language: str) -> NumberWords | None:
     """Return the number words of a language, a code; None without a table."""
-    if language not in _SMALL:
+    tables = _tables()
+    if f"{language} small" not in tables:
         return None
-    small, tens = _SMALL[language].split(), _TENS[language].split()
-    values = {word: i for i, word in enumerate(small)}
-    values |= {word: 10 * i for i, word in enumerate(tens, start=2)} | _OTHERS[language]
-    scales = _SCALES[language]
+    small, tens, alone = (tables[f"{language} {name}"] for name in ("small", "tens", "alone"))
+    scales, parts, added = (_valued(f"{language} {name}") for name in ("scales", "parts", "added"))
+    values = {word: i for i, word in enumerate(small)} | {word: 10 * i for i, word in enumerate(tens, start=2)}
     named = "|".join(re.escape(one) for one in sorted(scales, key=len, reverse=True))
-    parts = "|".join(sorted(_PARTS[language], key=len, reverse=True))
+    any_part = "|".join(sorted(parts, key=len, reverse=True))
     whole = {"en": _english, "de": _german, "fr": _french}[language](small, tens)
-    fraction = rf"(?:(?:{'|'.join((*small[1:10], 'a', 'une'))})[ -])(?:{parts})|(?:{'|'.join(_ALONE[language])})"
+    fraction = r"a third(?=\s+(?:of|less|more|fewer)\b|\s*+(?!\w))|(?!a third)"  # not as in `a third party`
+    fraction += rf"(?:(?:{'|'.join((*small[1:10], 'a', 'une'))})[ -])(?:{any_part})|(?:{'|'.join(alone)})"
     return NumberWords(
         rf"(?i:(?:{fraction}|{whole})(?!\w))",
         re.compile(rf"[\s-](?P<scale>{named}){'s?' if language == 'en' else ''}(?:(?<=')|(?!\w))"),
         scales,
-        values,
-        _PARTS[language],
-        _ARTICLES[language],
+        re.compile(rf" (?P<part>{'|'.join(sorted(added, key=len, reverse=True))})(?:(?<=')|(?!\w))"),
+        added,
+        values | _valued(f"{language} others"),
+        parts,
+        tuple(tables[f"{language} articles"]),
     )
 
 
@@ -114,16 +88,23 @@ def _english(small: list[str], tens: list[str]) -> str:
     ones = "|".join(small[1:10])
     below = rf"(?:(?:{'|'.join(tens)})(?:[- ](?:{ones}))?|{'|'.join(sorted(small, key=len, reverse=True))})"
     group = rf"(?:(?:{below}|a)[- ]hundred(?: (?:and )?{below})?|{below})"
+    before = r"(?= (?:thousand|million|billion|dozen|\w+ and a (?:half|quarter))(?!\w))"
     return (
-        rf"(?:{group} (?:thousand|million|billion),? (?:and )?){{0,3}}{group}|a(?= (?:thousand|million|billion|dozen))"
+        rf"(?:(?:{group} (?:thousand|million|billion),? (?:and )?){{0,3}}{group}|an?{before})"
+        r"(?![- ](?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)(?!\w))"
     )
+
+
+_GERMAN_HALF = re.compile(
+    r"(?:anderthalb|(?P<full>ein|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf)einhalb)(?:e[mnrs]?)?"
+)
 
 
 def _german(small: list[str], tens: list[str]) -> str:
     ones, tens = "|".join(small[1:10]), [*tens, "dreissig"]
-    below = rf"(?:(?:(?:{ones})und)?(?:{'|'.join(tens)})|{'|'.join(sorted(small, key=len, reverse=True))})"
-    group = rf"(?:(?:{ones})?hundert(?:und)?(?:{below})?|{below})"
-    return rf"(?:(?:{group})?tausend(?:und)?(?:{group})?|{group})"
+    below = rf"(?:(?:(?:{ones})und)?(?:{'|'.join(tens)})|eins|{'|'.join(sorted(small, key=len, reverse=True))})"
+    group = rf"(?:(?:{'|'.join(small[19:0:-1])})?hundert(?:und)?(?:{below})?|{below})"
+    return rf"(?:{_GERMAN_HALF.pattern}|(?:{group})?tausend(?:und)?(?:{group})?|{group})"
 
 
 def _french(small: list[str], tens: list[str]) -> str:
@@ -133,4 +114,4 @@ def _french(small: list[str], tens: list[str]) -> str:
         rf"(?:{dozens}(?:[- ](?:et[- ])?(?:dix[- ](?:sept|huit|neuf)|{ones}))?|dix[- ](?:sept|huit|neuf)|{ones}|zéro)"
     )
     group = rf"(?:(?:(?:{ones})[- ])?cents?(?:[- ]{below})?|{below})"
-    return rf"(?:(?:{group}[- ])?mille(?:[- ]{group})?|{group})"
+    return rf"(?:(?:{group}[- ])?mille(?:[- ]{group})?|{group})(?!-\w+i\u00e8me)"

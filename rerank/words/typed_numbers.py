@@ -8,7 +8,7 @@ from functools import cache
 from unicodedata import numeric
 
 from moverank.rerank.runtime.deadline import check_time
-from moverank.rerank.words.limiting_words import limits_of
+from moverank.rerank.words.limiting_words import LABEL, limits_of
 from moverank.rerank.words.measures import CODES, COMMA_LANGUAGES, CURRENCIES, Conversion, measure_of, money_of
 from moverank.rerank.words.months import month_pattern, months_of
 from moverank.rerank.words.number_words import number_words
@@ -42,11 +42,13 @@ def typed_numbers(text: str, language: str) -> Iterator[Unit]:
         if number is None:
             continue
         if waiting is not None:
-            if (pair := waiting.paired(number, text[waiting.end : number.start])) is not None:
+            between = text[waiting.end : number.start]
+            if (pair := waiting.paired(number, between) or waiting.with_rest(number, between)) is not None:
                 waiting = pair
                 continue
             joined = _YEARS if waiting.kind == "date" else _RANGE
-            is_range = number.convert is not None and joined.fullmatch(text, waiting.end, number.start)
+            is_joined = joined.fullmatch(text, waiting.end, number.start) is not None
+            is_range = is_joined and number.convert is not None and not _is_label(text, waiting.start, language)
             for unit in (waiting.in_unit(number) if is_range else waiting).units(text, last, language, number.start):
                 last = unit.end
                 yield unit
@@ -77,17 +79,30 @@ class _Number:
         joint = _PAIR.fullmatch(between)
         if joint is None or self.kind == "quantity" or self.plain is None or other.plain is None or self.plain < 0:
             return None
+        if between in _SHARES:
+            is_share = self.kind == other.kind == "number" and 0 < self.plain < other.plain <= _LARGEST_SHARE
+            return _plain_number(self.start, other.end, self.plain / other.plain) if is_share else None
         if between == "/" and 0 < self.plain < other.plain <= _DENOMINATOR:
             value = self.plain / other.plain
             if other.convert is None:
                 return _plain_number(self.start, other.end, value)
             return replace(other, start=self.start, plain=value, value=f"{other.convert(value)} {other.dimension}")
-        if joint["order"] is None and self.plain <= other.plain:
+        is_scale = other.convert is None and self.plain == 1 and other.plain >= _SMALLEST_SCALE
+        if joint["order"] is None and self.plain <= other.plain and not is_scale:
             return None
         if other.convert is None:
             return _Number(self.start, other.end, "number", f"{self.plain}:{other.plain}")
         both = f"{other.convert(self.plain)}:{other.convert(other.plain)} {other.dimension}"
         return _Number(self.start, other.end, "quantity", both)
+
+    def with_rest(self, other: "_Number", between: str) -> "_Number | None":
+        """Return the sum of this quantity and the next, in a smaller unit, as in `1 h 30 min`; None: they are two."""
+        if between != " " or not (self.convert and other.convert and self.plain and other.plain):
+            return None
+        if self.dimension != other.dimension or self.convert(Fraction(1)) <= other.convert(Fraction(1)):
+            return None
+        value = self.convert(self.plain) + other.convert(other.plain)
+        return replace(other, start=self.start, value=f"{value} {self.dimension}")
 
     def in_unit(self, other: "_Number") -> "_Number":
         """Return the first number of a range, as `5` in `5-10 mg`, in the unit of the last."""
@@ -128,10 +143,12 @@ def _pattern(language: str) -> re.Pattern[str]:
     dates = (
         r"(?P<y1>\d{4})-(?P<m1>\d\d)-(?P<d1>\d\d)(?!\w)",
         r"(?P<d2>\d{1,2})\.\s?(?P<m2>\d{1,2})\.\s?(?P<y2>\d{4})(?!\w)",
-        rf"(?P<d3>\d{{1,2}}){ordinal}{gap}(?:(?:of|de){gap})?(?P<m3>{month})(?:,?{gap}(?:del?{gap})?(?P<y3>\d{{4}})(?!\w))?",
+        r"(?:(?<=am )|(?<=vom )|(?<=zum )|(?<=bis ))(?P<d9>\d{1,2})\.\s?(?P<m9>1[0-2]|0?[1-9])\.(?P<y9>)(?!\d)",
+        rf"(?P<d3>\d{{1,2}}|[Ff]irst|[Ee]rsten?|[Pp]remier){ordinal}{gap}(?:(?:of|de){gap})?(?P<m3>{month})(?:,?{gap}(?:del?{gap})?(?P<y3>\d{{4}})(?!\w))?",
         rf"(?P<m4>{month}){gap}(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?![\w.]?\d)(?!\w)(?:,?{gap}(?P<y4>\d{{4}})(?!\w))?",
         rf"(?P<m5>{month}),?{gap}(?:del?{gap})?(?P<y5>\d{{4}})(?!\w)",
         rf"(?P<d6>{first})/(?P<m6>\d{{1,2}})/(?P<y6>\d{{4}})(?!\w)",
+        r"(?P<m8>\d{1,2})/(?P<d8>1[3-9]|2\d|3[01])/(?P<y8>\d{4})(?!\w)",
         rf"(?P<m7>(?!(?i:may|march|mai|mars)\b)(?:{month}))(?P<y7>)(?!\w)",
     )
     spaces = r"\u00a0\u2009\u202f'\u2019"
@@ -151,52 +168,84 @@ def _pattern(language: str) -> re.Pattern[str]:
     known = number_words(language)
     words = f"(?P<words>{known.pattern if known else '(?!)'})"
     ordinals = f"(?P<ordinal>{_ORDINALS.get(language, '(?!)')})"
-    clock = f"(?P<clock>{_CLOCK if language == 'en' else '(?!)'})(?!\\w)"
+    clock = f"(?P<clock>{_clock(language)})(?!\\w)"
     typed = (f"(?P<date>{'|'.join(dates)})", f"(?P<time>{_TIME}|{clock})", ordinals, version, number, words)
     return re.compile(rf"(?<!\w)(?:{'|'.join(typed)})")
 
 
 _ARTICLES = "der die das den dem des im am in zur zum vom als".split()  # noqa: SIM905 - a list of words
 _ORDINALS = {
-    "de": rf"(?:{'|'.join(f'(?<={word} )' for word in _ARTICLES)})\d{{1,2}}\.(?= [A-Z\u00c4\u00d6\u00dc][^\W\d_A-Z])",
+    "de": rf"(?:{'|'.join(f'(?<={word} )' for word in _ARTICLES)})\d{{1,2}}\.(?= [A-Z\u00c4\u00d6\u00dc][^\W\d_A-Z])|"
+    r"\d{1,2}\.(?= Jahrhundert)",
     "en": r"\d{1,3}(?:st|nd|rd|th)(?!\w)",
-    "fr": r"\d{1,3}(?:ers?|\u00e8res?|es?|[e\u00e8]mes?|nde?)(?!\w)",
+    "fr": r"(?:[XVI]+(?=e )|\d{1,3})(?:ers?|\u00e8res?|es?|[e\u00e8]mes?|nde?)(?!\w)",
 }
-_CLOCK = (
-    r"(?i:noon|midnight|(?:half|(?:a )?quarter) (?:past|to) "
-    rf"(?:{'|'.join('one two three four five six seven eight nine ten eleven twelve'.split())}))"  # noqa: SIM905
+_HOURS = {
+    "en": "one two three four five six seven eight nine ten eleven twelve".split(),  # noqa: SIM905 - a list of words
+    "de": "eins zwei drei vier f\u00fcnf sechs sieben acht neun zehn elf zw\u00f6lf".split(),  # noqa: SIM905
+    "fr": [],
+}
+_CLOCKS = {  # the minutes of what is before the hour
+    "en": {"half past": 30, "quarter past": 15, "a quarter past": 15, "quarter to": -15, "a quarter to": -15},
+    "de": {"halb": -30, "viertel nach": 15, "viertel vor": -15},
+    "fr": {},
+}
+_NOON = {"noon": 12, "midnight": 0, "mitternacht": 0, "midi": 12, "minuit": 0}
+_LATE = re.compile(
+    r" (?:in the (?:morning|(?P<en>afternoon|evening))|(?:am )?(?i:morgens?|vormittags?|(?P<de>nachmittags?|abends?))|"
+    r"du matin|(?P<fr>du soir|de l['\u2019]apr\u00e8s-midi))(?!\w)"
 )
+
+
+@cache
+def _clock(language: str) -> str:
+    """Return the pattern of a time of the day in words."""
+    if language not in _CLOCKS:
+        return "(?!)"
+    before, hours = ("|".join(words) or "(?!)" for words in (_CLOCKS[language], _HOURS[language]))
+    return f"(?i:(?:12 )?(?:{'|'.join(_NOON)}|(?:{before}) (?:{hours})))"
 
 
 _TIME = (
     r"(?P<hour>[01]?\d|2[0-4])(?:(?:[:.](?P<minute>[0-5]\d))?\s?"
     r"(?:(?P<half>[aApP])\.?[mM](?!\w)|Uhr(?: (?P<after>[0-5]\d))?(?!\w))|"
-    r":(?P<minutes>[0-5]\d)(?![\w:]|[.,]\d)| ?h ?(?P<french>[0-5]\d)(?!\w))"
+    r":(?P<minutes>[0-5]\d)(?![\w:]|[., ]\d)| ?h(?:eures?)? ?(?P<french>[0-5]\d)(?!\w| ?min))"
 )
 
 
-def _time(found: re.Match[str]) -> _Number:
-    """Return a time of the day, as `15:30`; in words, as `quarter to 9`, without the half of the day."""
-    if clock := found["clock"]:
-        named = {"noon": "12:00", "midnight": "00:00"}.get(clock.lower(), clock.lower().removeprefix("a "))
-        return _Number(found.start(), found.end(), "number", named)
-    hour, half = int(found["hour"]), (found["half"] or "").lower()
-    minute = next((found[name] for name in ("minute", "minutes", "after", "french") if found[name]), "00")
-    hour = hour % 12 + 12 * (half == "p") if half else hour
-    return _Number(found.start(), found.end(), "number", f"{hour:02}:{minute}")
+def _time(text: str, found: re.Match[str], language: str) -> _Number:
+    """Return a time of the day, as `15:30`, with what says after it that it is late."""
+    late = _LATE.match(text, found.end())
+    if clock := (found["clock"] or "").lower().removeprefix("12 "):
+        *before, last = clock.split()
+        hours = _NOON | {word: i for i, word in enumerate(_HOURS[language], start=1)}
+        minutes = 60 * hours[last] + _CLOCKS[language].get(" ".join(before), 0)
+    else:
+        hour, half = int(found["hour"]), (found["half"] or "").lower()
+        minute = next((found[name] for name in ("minute", "minutes", "after", "french") if found[name]), "00")
+        minutes = 60 * (hour % 12 + 12 * (half == "p") if half else hour) + int(minute)
+    end = found.end() if late is None else late.end()
+    return _Number(found.start(), end, "number", _clock_time(minutes, late))
+
+
+def _clock_time(minutes: int, late: re.Match[str] | None) -> str:
+    """Return a time of the day; `late` is what is found after it."""
+    minutes += 720 * (late is not None and any(late.groups()) and minutes < 720)
+    return f"{minutes // 60:02}:{minutes % 60:02}"
 
 
 def _date(found: re.Match[str]) -> _Number | None:
     """Return a date as its ISO form; a missing year is two hyphens, a missing day is left out."""
     parts = found.groupdict()
-    number = next(i for i in "1234567" if parts[f"m{i}"])
+    number = next(i for i in "123456789" if parts[f"m{i}"])
     month, day, year = parts[f"m{number}"], parts.get(f"d{number}"), parts[f"y{number}"]
     months = months_of_all()
     in_year = int(month) if month.isdecimal() else months[month.removesuffix(".")]
-    if not 1 <= in_year <= 12 or (day is not None and not 1 <= int(day) <= 31):
+    in_month = 0 if day is None else int(day) if day.isdecimal() else 1  # as in `the first of May`
+    if not 1 <= in_year <= 12 or (day is not None and not 1 <= in_month <= 31):
         return None
     value = f"{int(year):04}-{in_year:02}" if year else f"--{in_year:02}"
-    return _Number(found.start(), found.end(), "date", value if day is None else f"{value}-{int(day):02}")
+    return _Number(found.start(), found.end(), "date", f"{value}-{in_month:02}" if in_month else value)
 
 
 @cache
@@ -208,10 +257,20 @@ def months_of_all() -> dict[str, int]:
 def _found(text: str, found: re.Match[str], language: str) -> _Number | None:
     """Return what the pattern found."""
     if found["ordinal"]:
-        return _Number(found.start(), found.end(), "limit", f"#{int(_NO_DIGITS.sub('', found[0]))}")
+        digits = _NO_DIGITS.sub("", found[0])
+        return _Number(found.start(), found.end(), "limit", f"#{int(digits) if digits else _roman(found[0])}")
     if found["date"]:
         return _date(found)
-    return _time(found) if found["time"] else _number(text, found, language)
+    return _time(text, found, language) if found["time"] else _number(text, found, language)
+
+
+_ROMAN = {"I": 1, "V": 5, "X": 10}
+
+
+def _roman(written: str) -> int:
+    """Return the value of a number in Roman numerals below 40; other letters count nothing."""
+    values = [_ROMAN.get(letter, 0) for letter in written]
+    return sum(-own if own < after else own for own, after in zip(values, [*values[1:], 0], strict=True))
 
 
 def _number(text: str, found: re.Match[str], language: str) -> _Number | None:
@@ -226,21 +285,31 @@ def _number(text: str, found: re.Match[str], language: str) -> _Number | None:
         return _Number(start, end + 1, "number", f"{written}s")
     known = number_words(language)
     value = known.value(written) if known and found["words"] else _value(found)
+    if value.denominator > 1 and found["words"] and (part := _OF_PART.match(text, end)) is not None:
+        end = part.end()
     end, value, scaled = _scaled(text, end, value, language)
-    end = _OF_HALF.match(text, end).end() if value.denominator == 2 and found["words"] else end  # type: ignore[union-attr]
     measured = money_of(text, end, found["money"]) if found["money"] else measure_of(text, end, language)
     if measured is not None:
-        end, convert, dimension = measured
-        return _Number(start, end, "quantity", f"{convert(value)} {dimension}", value, convert, dimension)
+        return _quantity(text, start, value, *measured, language)
     if text[end : end + 1].isalnum() or text[end : end + 1] == "_":
         return None
-    if known and written.lower() in known.articles and not scaled:
+    if known and written.lower() in known.articles and not scaled and not _is_counted(text, start, end, language):
         return _Number(start, end, "number", str(value), value, article=True)
     if not scaled and re.fullmatch(r"1[5-9]\d\d|20\d\d", written):
         return _Number(start, end, "date", written, value)
     if not scaled and re.fullmatch(r"0\d+" if not found["rest"] else r"[1-9]\d*[.,]\d*0", written):
         return _Number(start, end, "number", written.replace(",", "."))  # 007 is not 7
     return _plain_number(start, end, value)
+
+
+def _quantity(
+    text: str, start: int, value: Fraction, end: int, convert: Conversion, dimension: str, language: str
+) -> _Number:
+    """Return a quantity whose unit ends at `end`; a time of the day if it is one, as in `trois heures du matin`."""
+    end, value = _with_part(text, end, value, language)
+    if dimension == "s" and value < 13 and convert(Fraction(1)) == 3600 and (late := _LATE.match(text, end)):
+        return _Number(start, late.end(), "number", _clock_time(int(60 * value), late))
+    return _Number(start, end, "quantity", f"{convert(value)} {dimension}", value, convert, dimension)
 
 
 def _plain_number(start: int, end: int, value: Fraction) -> _Number:
@@ -270,8 +339,11 @@ def _numeric(sign: str) -> Fraction:
 
 _VULGAR = "\u00bc-\u00be\u2150-\u215e"
 _DENOMINATOR = 20  # of a fraction; 120/80 and 50/100 are pairs of numbers
-_PAIR = re.compile(r"(?P<order> ?: ?|/| over | zu | sur )|[\-\u2013\u2011]| to | bis | \u00e0 ")
-_OF_HALF = re.compile(r"(?: (?:an?|of an?)(?= ))?")
+_LARGEST_SHARE = 1000  # as in `one in 1,000`
+_SMALLEST_SCALE = 20  # as in `1 to 25,000`
+_SHARES = (" in ", " out of ", " von ", " sur ")
+_PAIR = re.compile(rf"(?P<order> ?: ?|/| over | zu | pour )|[\-\u2013\u2011]| to | bis | \u00e0 |{'|'.join(_SHARES)}")
+_OF_PART = re.compile(r"(?: (?:an?|of an?)(?= ))?")  # as in `half a million`
 _RANGE = re.compile(r" ?[\-\u2013\u2011] ?| (?:to|and|or|bis|und|oder|\u00e0|a|et|ou) ")
 _NO_DIGITS = re.compile(r"\D")
 _YEARS = re.compile(r" ?[\-\u2013\u2011] ?| (?:to|bis|\u00e0) ")  # `in 2019 and 5 %` is no range
@@ -289,8 +361,43 @@ def _scaled(text: str, end: int, value: Fraction, language: str) -> tuple[int, F
     if (power := _TEN.match(text, end)) is not None and (power["times"] or value == 10):
         exponent = int((power["up"] or power["raised"]).translate(_RAISED))
         return power.end(), value * Fraction(10) ** (exponent if power["times"] else exponent - 1), True
-    known, scaled = number_words(language), False
+    known, scale = number_words(language), 1
     for _ in range(_SCALES if known else 0):
+        end, value = _with_part(text, end, value, language, scale)
         if known and (found := known.scale.match(text, end)) is not None:
-            end, value, scaled = found.end(), value * known.scales[found["scale"]], True
-    return end, value, scaled
+            scale = known.scales[found["scale"]]
+            end, value = found.end(), value * scale
+    return end, value, scale > 1
+
+
+def _with_part(text: str, end: int, value: Fraction, language: str, scale: int = 1) -> tuple[int, Fraction]:
+    """Return end and value of a number, or of a number with its unit, with words such as `and a half` after it."""
+    known = number_words(language)
+    found = known.added.match(text, end) if known else None
+    if known is None or found is None:
+        return end, value
+    return found.end(), value + Fraction(scale, known.parts_added[found["part"]])
+
+
+def _is_counted(text: str, start: int, end: int, language: str) -> bool:
+    """Return whether `one` counts the noun after it, and is no pronoun."""
+    return language == "en" and not _THE_ONE.search(text, max(0, start - 10), start) and bool(_COUNTED.match(text, end))
+
+
+_THE_ONE = re.compile(
+    r"(?i:\b(?:no|the|this|that|each|every|any|some|which|another|only|last|next|or|than)|[-'\u2019]) ?$"
+)
+_COUNTED = re.compile(
+    r" (?!(?:of|or|and|who|that|which|another|day|way|side|hand|thing|time|can|could|should|must|may|might|will|would|"
+    r"has|have|had|is|was|are|were|to|in|on|at|by|for|from|with|as|more|if|when|does|did)\b)[a-z]{3,}"
+)
+
+
+def _is_label(text: str, start: int, language: str) -> bool:
+    """Return whether the number at `start` follows a label, as in `group 1`."""
+    before = _WORD_BEFORE.search(text, max(0, start - _LONGEST_LABEL), start)
+    return before is not None and before[1].lower() in limits_of(language).lists[LABEL]
+
+
+_LONGEST_LABEL = 20  # characters
+_WORD_BEFORE = re.compile(r"(?<!\w)([^\W\d_]+)\.? $")

@@ -8,24 +8,19 @@ effective` says. The manual's page `evidence` has the rules.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from moverank.rerank.runtime.deadline import check_time
-from moverank.rerank.words.limiting_words import (
-    CONJUNCTIONS,
-    FREE_OF,
-    NEGATIONS,
-    NO_NEGATIONS,
-    WHOLE_CLAUSE,
-    limits_of,
-)
+from moverank.rerank.words.languages import table_lines
+from moverank.rerank.words.limiting_words import AFTER_VERB, CLAUSE_END, FREE_OF, OF_WORD, Limits, limits_of
 from moverank.rerank.words.months import weekdays
 from moverank.rerank.words.tokenizer import Tokenizer
 from moverank.rerank.words.typed_numbers import typed_numbers
 from moverank.rerank.words.unit import Unit, UnitKind
 
 _PORTION = 2000  # words, or characters with numbers, between two checks of the time
-_SCOPE = 3  # words after a negation that it changes
-_CLAUSE = 100  # words after a negation that changes the whole clause
+_SCOPE = 2  # words after a negation that it changes
+_CLAUSE = 100  # words before and after a prohibition, which changes the whole clause
 _NEGATED = ("word", "limit", "name")
 _NAMES = frozenset("ca en es fr it nl pt sv".split())  # noqa: SIM905 - a list of codes
 _IN_SENTENCE = re.compile(r"[\w,;)%'\u2019] ?$")  # before a word with a capital that begins no sentence
@@ -51,7 +46,8 @@ def _words(text: str, tokenizer: Tokenizer, typed: list[Unit]) -> list[Unit]:
     """
     limits = limits_of(tokenizer.language)
     phrases = {one.start(): one for one in limits.words.finditer(text)}
-    outside, polarity = _without(text, typed), _Polarity(tokenizer.language)
+    names = weekdays(tokenizer.language) | limits.abbreviations
+    outside, polarity = _without(text, typed), _Polarity(limits)
     inside = last = 0
     for start, end, word, place in _spans(text, tokenizer, typed):
         if start < inside:
@@ -63,15 +59,17 @@ def _words(text: str, tokenizer: Tokenizer, typed: list[Unit]) -> list[Unit]:
         polarity.go_on(word, ends=ends)
         if (phrase := phrases.get(start)) is not None:
             inside = phrase.end()
-            polarity.add(Unit(start, inside, "limit", limits.of(phrase[0])), 0)
-        elif negates(text, end, word, polarity.negations):
+            polarity.limit(start, inside, limits.of(phrase[0]))
+        elif negates(text, end, word, limits.negations):
             polarity.negate(word, is_prefix=text[end : end + 1] == "-")
+        elif word in limits.negations and _said_by_ne(text, end) == "only":
+            polarity.limit(start, end, "only")
         elif word in FREE_OF and text[start - 1 : start] == "-":
             polarity.negate_last()
         elif kind := _kind(text, start, word, tokenizer):
-            polarity.add(Unit(start, end, kind, weekdays(tokenizer.language).get(word, word)), 1)
+            polarity.add(Unit(start, end, kind, names.get(word, word)), 1)
         last = end
-    return polarity.units
+    return polarity.ended()
 
 
 def _spans(text: str, tokenizer: Tokenizer, typed: Sequence[Unit]) -> Iterator[tuple[int, int, str, int]]:
@@ -89,6 +87,8 @@ def _spans(text: str, tokenizer: Tokenizer, typed: Sequence[Unit]) -> Iterator[t
             yield start, end, word, place
 
 
+_MAY = ("limit", "may", "")
+_QUANTIFIERS = ("all", "always", "both", "many", "most", "often")
 _REVERSE = {">=": "<", "<=": ">", ">": "<=", "<": ">="}
 
 
@@ -96,48 +96,78 @@ _REVERSE = {">=": "<", "<=": ">", ">": "<=", "<": ">="}
 class _Polarity:
     """Gives words and limits their polarity, one after the other."""
 
-    language: str
+    limits: Limits
     units: list[Unit] = field(default_factory=list)
     _left: int = 0
     """How many further words the last negation changes."""
+    _is_next: bool = False
+    """Whether no word is between the last negation and this place."""
+    _after_verb: bool = False
+    """Whether the last negation is one that follows the verb."""
     _clause: int = 0
     """The number of units before the clause."""
-    _before: str = ""
-
-    @property
-    def negations(self) -> frozenset[str]:
-        """Return the negations of the language."""
-        return NEGATIONS.get(self.language, frozenset())
 
     def go_on(self, word: str, *, ends: bool) -> None:
         """Go on to the next word; `ends`: a clause ends before it."""
-        if word in NO_NEGATIONS.get(self.language, {}).get(self._before, ()):
-            self._left = 0
-        elif ends or word in CONJUNCTIONS.get(self.language, ()):
+        if ends or word in self.limits.lists[CLAUSE_END]:
             self._end_clause()
-        self._before = word
 
     def of_typed(self, unit: Unit, *, ends: bool) -> Unit:
-        """Return a typed unit with its comparator reversed by a negation; `ends`: a clause ends before it."""
+        """Return a typed unit that a negation right before it changes, or whose comparator one before it reverses.
+
+        `ends`: a clause ends before it.
+        """
         if ends:
             self._end_clause()
         sign, _, value = unit.value.partition(" ")
-        return replace(unit, value=f"{_REVERSE[sign]} {value}") if self._left and sign in _REVERSE else unit
+        if self._left and sign in _REVERSE:
+            return replace(unit, value=f"{_REVERSE[sign]} {value}")
+        unit, self._is_next = replace(unit, negated=self._is_next), False
+        return unit
 
     def _end_clause(self) -> None:
-        self._left, self._clause = 0, len(self.units)
+        if self._is_next and self._after_verb:
+            self._negate_around(_SCOPE)
+        self._left, self._is_next, self._clause = 0, False, len(self.units)
+
+    def ended(self) -> list[Unit]:
+        """Return all units."""
+        self._end_clause()
+        return self.units
+
+    def limit(self, start: int, end: int, meaning: str) -> None:
+        """Add a limit, or what else a phrase says."""
+        value = meaning.removeprefix("not ")
+        if value != meaning:
+            self._negate_around(_CLAUSE)
+        if meaning in ("not", "without"):
+            self.negate("", is_prefix=meaning == "without")
+        elif meaning == "nobody":
+            self._negate_around(_CLAUSE)
+        elif meaning != "nothing":
+            only_it = self._is_next and value in _QUANTIFIERS
+            self.add(Unit(start, end, "limit", value), 0)
+            if only_it:  # `not all members` says nothing of those who are
+                self.units[self._clause : -1] = [replace(one, negated=False) for one in self.units[self._clause : -1]]
+                self._left, self._is_next = 0, False
 
     def add(self, unit: Unit, words: int) -> None:
         """Add a unit, which counts as some words of a negation's scope."""
         self.units.append(replace(unit, negated=self._left > 0 and unit.kind in _NEGATED))
         self._left = max(0, self._left - words)
+        self._is_next &= not words
 
     def negate(self, word: str, *, is_prefix: bool) -> None:
-        """Change the polarity of the words after a negation; of those before it, too, if it follows the verb."""
-        self._left = 1 if is_prefix else _SCOPE
-        if word in WHOLE_CLAUSE.get(self.language, ()):
-            self._left, first = _CLAUSE, max(self._clause, len(self.units) - _CLAUSE)
-            self.units[first:] = [replace(one, negated=one.kind in _NEGATED) for one in self.units[first:]]
+        """Change the polarity of the words after a negation; of those before it, if it ends a clause after the verb."""
+        self._left, self._is_next = 1 if is_prefix or word in self.limits.lists[OF_WORD] else _SCOPE, True
+        self._after_verb = word in self.limits.lists[AFTER_VERB]
+        if self._after_verb and any(one.key == _MAY for one in self.units[self._clause :]):
+            self._negate_around(_CLAUSE)  # a prohibition
+
+    def _negate_around(self, words: int) -> None:
+        """Change the polarity of some words of the clause before this place, and of as many after it."""
+        self._left, first = words, max(self._clause, len(self.units) - words)
+        self.units[first:] = [replace(one, negated=one.kind in _NEGATED) for one in self.units[first:]]
 
     def negate_last(self) -> None:
         """Change the polarity of the last word, as in `sugar-free`."""
@@ -146,20 +176,27 @@ class _Polarity:
 
 
 def _kind(text: str, start: int, word: str, tokenizer: Tokenizer) -> UnitKind | None:
-    """Return the kind of a word: a name if it has a digit, is a weekday or a label, or has a capital in a sentence.
+    """Return the kind of a word, None for a stop word.
 
-    None for a stop word.
+    A name has a digit, is a weekday, an active substance or a label, or has a capital in the middle of a sentence.
     """
     language = tokenizer.language
     if _LABEL.match(text, max(0, start - 2), start + len(word)):
         return "name"
     if word in tokenizer.stop_words:
         return None
-    if any(char.isdigit() for char in word) or word in weekdays(language):
+    if any(char.isdigit() for char in word) or word in weekdays(language) or _substance().fullmatch(word):
         return "name"
     is_written = text[start].isupper() and text[start + 1 : start + 2].islower()
     is_name = language in _NAMES and is_written and _IN_SENTENCE.search(text, max(0, start - 3), start)
     return "name" if is_name else "word"
+
+
+@cache
+def _substance() -> re.Pattern[str]:
+    """Return the pattern of the name of an active substance."""
+    endings, names = (line.partition(": ")[2].replace(", ", "|") for line in table_lines("substances.txt"))
+    return re.compile(rf"(?=\w{{7}})\w*(?:{endings})s?|(?:{names})s?")
 
 
 def _without(text: str, typed: Sequence[Unit]) -> str:
@@ -171,8 +208,27 @@ def _without(text: str, typed: Sequence[Unit]) -> str:
     return "".join([*kept, text[last:]])
 
 
+_NE = re.compile(
+    r"(?!\W+(?:\w+\W+){0,5}?pas (?:plus|moins) d)"  # a comparator
+    r"\W+(?:\w+\W+){0,5}?(?:pas|(?P<only>que?\b)|plus|jamais|aucune?|rien|personne|point|gu\u00e8re|"
+    r"ni|null?e?)\b",
+    re.IGNORECASE,
+)
+
+
+def _said_by_ne(text: str, end: int) -> str:
+    """Return what the French `ne` that ends at `end` says by the word that goes with it: "not", "only", or ""."""
+    found = _NE.match(text, end)
+    return "" if found is None else "only" if found["only"] else "not"
+
+
 def negates(text: str, end: int, word: str, negations: frozenset[str]) -> bool:
-    """Return whether a word that ends at `end` is a negation: one of the language's, or the end of `n't`."""
+    """Return whether a word that ends at `end` is a negation: one of the language's, or the end of `n't`.
+
+    In French, `ne` alone is none, as in `avant qu'il ne parte`.
+    """
+    if word in ("ne", "n") and word in negations:
+        return (word == "ne" or text[end : end + 1] in _APOSTROPHES) and _said_by_ne(text, end) == "not"
     if word in negations:
-        return word != "n" or text[end : end + 1] in _APOSTROPHES
+        return True
     return text[max(0, end - 3) : end].lower() in {f"n{sign}t" for sign in _APOSTROPHES}

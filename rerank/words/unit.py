@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 UnitKind = Literal["word", "name", "limit", "number", "quantity", "date"]
-"""`name` is a word with a digit, such as `p53`, the number in `IL-6`, a weekday, or a word with a capital in the middle
-of a sentence: near vectors make no two the same. `limit` is a quantifier, modal, condition or ordinal."""
+"""`name` is a word with a digit, such as `p53`, the number in `IL-6`, a weekday, an active substance, or a word with a
+capital in the middle of a sentence: near vectors make no two the same. `limit` is a quantifier, modal, condition or
+ordinal."""
 
 UnitKey = tuple[UnitKind, str, str]
 """Kind, value and polarity: "", "not", "if" of a word under a condition, or "not if"."""
@@ -20,7 +21,7 @@ class Unit:
     kind: UnitKind
     value: str
     negated: bool = False
-    """Whether a negation changes the word or the limit; always false for other kinds."""
+    """Whether a negation changes the word or the limit, or is right before the number or the date."""
     conditional: bool = False
     """Whether the word is said under a condition; always false for other kinds."""
 

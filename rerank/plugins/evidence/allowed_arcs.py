@@ -2,7 +2,8 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Self
@@ -18,9 +19,9 @@ from moverank.rerank.errors import OptionError, TooLarge
 from moverank.rerank.ranking import Span
 from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.words.embedding import Embedding
-from moverank.rerank.words.limiting_words import opposite_of
+from moverank.rerank.words.limiting_words import limits_of, negated_word, opposites_of
 from moverank.rerank.words.sentence_spans import sentence_spans
-from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.words.tokenizer import Tokenizer, stem_words, stemmer_named
 from moverank.rerank.words.typed_units import units_of
 from moverank.rerank.words.unit import Unit, UnitKey
 
@@ -130,32 +131,44 @@ def joined(first: Span, last: Span) -> Span:
     return Span(first.part, first.start, last.end)
 
 
-def allowed_arcs(own: Sequence[UnitKey], others: Sequence[UnitKey], embedding: Embedding, tau: float) -> AllowedArcs:
+def allowed_arcs(
+    own: Sequence[UnitKey], others: Sequence[UnitKey], embedding: Embedding, tau: float, language: str
+) -> AllowedArcs:
     """Return which of the distinct units `own` (n,) may be carried to which of `others` (m,), in order of the rows.
 
-    Equal units cost 0. Words of the same polarity with vectors cost their distance, at most `tau`; a date is carried
-    to one that says the same and more, at no cost. Nothing else is allowed. Raises TooLarge for too many pairs of words
-    or arcs.
+    Equal units cost 0, and so do words of one stem and polarity, and a date that is carried to one which says the same
+    and more. Other words of the same polarity with vectors cost their distance, at most `tau`, but none is carried to
+    its contrary, such as `safe` to `unsafe`. Nothing else is allowed. `language` is a code. Raises TooLarge for too
+    many pairs of words or arcs.
     """
     with reserved_cells(1, min(_CELLS_PER_ARC * len(own) * len(others), most_cells())):
-        same = _same(own, others)
-        found = [same, _dates(own, others)]
+        stems = _stems([value for kind, value, _ in (*own, *others) if kind == "word"], language)
+        contrary = _contraries(own, others, stems, language)
+        free = {*_same(own, others), *_dates(own, others), *(_of_one_stem(own, others, stems) - contrary)}
+        rows, columns = np.array(sorted(free), np.int64).reshape(-1, 2).T
+        found = [(rows, columns, np.zeros(len(rows)))]
+        apart = np.array([i * len(others) + j for i, j in free | contrary], np.int64)
         polarities = sorted({polarity for kind, _, polarity in own if kind == "word"})
-        found += [_near(own, others, embedding, tau, same, polarity) for polarity in polarities]
+        found += [_near(own, others, embedding, tau, apart, polarity) for polarity in polarities]
         rows, columns, cost = (np.concatenate(values) for values in zip(*found, strict=True))
         order = np.lexsort((columns, rows))
         return rows[order], columns[order], cost[order]
 
 
-def _same(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> AllowedArcs:
+_Pair = tuple[int, int]
+
+
+def _same(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> Iterator[_Pair]:
     number = {key: j for j, key in enumerate(others)}
-    both = ((i, other) for i, key in enumerate(own) for other in dict.fromkeys((_as_written_elsewhere(key), key)))
-    return _free([(i, number[other]) for i, other in both if other in number])
+    both = ((i, other) for i, key in enumerate(own) for other in (_as_written_elsewhere(key), key))
+    return ((i, number[other]) for i, other in both if other in number)
 
 
 def _as_written_elsewhere(key: UnitKey) -> UnitKey:
-    """Return the key of the same word where it begins a sentence, or of the same name inside one."""
+    """Return the key of the same word where it begins a sentence, of the same name inside one, or of `2000 people`."""
     kind, value, polarity = key
+    if kind in ("date", "number") and value.isdecimal():
+        return ("number" if kind == "date" else "date", value, polarity)
     return ("word" if kind == "name" else "name" if kind == "word" else kind, value, polarity)
 
 
@@ -164,16 +177,64 @@ def are_same(own: UnitKey, other: UnitKey) -> bool:
     return other in (own, _as_written_elsewhere(own))
 
 
-def _dates(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> AllowedArcs:
-    number = {value: i for i, (kind, value, _) in enumerate(own) if kind == "date"}
-    says = ((j, other) for j, (kind, value, _) in enumerate(others) if kind == "date" for other in less_exact(value))
-    return _free([(number[value], j) for j, value in says if value in number])
+def _dates(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> Iterator[_Pair]:
+    number = {key[1:]: i for i, key in enumerate(own) if key[0] == "date"}
+    says = ((j, (less, key[2])) for j, key in enumerate(others) if key[0] == "date" for less in less_exact(key[1]))
+    return ((number[value], j) for j, value in says if value in number)
 
 
-def _free(pairs: Sequence[tuple[int, int]]) -> AllowedArcs:
-    """Return arcs without a cost."""
-    both = np.array(pairs, np.int64).reshape(-1, 2)
-    return both[:, 0], both[:, 1], np.zeros(len(both))
+def _stems(words: Iterable[str], language: str) -> dict[str, str]:
+    """Return the stem of each word, and of what an affix negates in it; without a stemmer, the word."""
+    words = list({form for word in words for form in (word, negated_word(word))})
+    stemmer = stemmer_named(language)
+    return dict(zip(words, stem_words(words, stemmer) if stemmer else words, strict=True))
+
+
+def _of_one_stem(own: Sequence[UnitKey], others: Sequence[UnitKey], stems: Mapping[str, str]) -> set[_Pair]:
+    """Return the pairs of words of one stem and polarity; `invalid` is `not valid`."""
+    columns = defaultdict[tuple[str, str], list[int]](list)
+    for j, key in enumerate(others):
+        for form in _forms(key, stems):
+            columns[form].append(j)
+    return {(i, j) for i, key in enumerate(own) for form in _forms(key, stems) for j in columns.get(form, ())}
+
+
+def _forms(key: UnitKey, stems: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield stem and polarity of a word, and of the word that its affix negates."""
+    kind, value, polarity = key
+    if kind == "word":
+        yield stems[value], polarity
+        if negated := negated_word(value):
+            yield stems[negated], _other_polarity(polarity)
+
+
+def _other_polarity(polarity: str) -> str:
+    """Return the polarity after one negation more: `unsafe` is `safe` with it."""
+    return polarity.removeprefix("not").strip() if polarity.startswith("not") else f"not {polarity}".strip()
+
+
+def _contraries(
+    own: Sequence[UnitKey], others: Sequence[UnitKey], stems: Mapping[str, str], language: str
+) -> set[_Pair]:
+    """Return the pairs of words of one polarity with contrary meanings, by an affix or by the table of the language."""
+    columns = defaultdict[tuple[str, str], list[int]](list)
+    of_stem = defaultdict[tuple[str, str], list[int]](list)
+    for j, (kind, value, polarity) in enumerate(others):
+        if kind == "word":
+            columns[value, polarity].append(j)
+            of_stem[stems[value], polarity].append(j)
+    contrary = defaultdict[str, list[str]](list)
+    opposites = limits_of(language).opposites
+    known = _stems([word for pair in opposites for word in pair], language)
+    for first, second in opposites:
+        contrary[known[first]].append(known[second])
+        contrary[known[second]].append(known[first])
+    found = set[_Pair]()
+    for i, (kind, value, polarity) in enumerate(own):
+        if kind == "word":
+            found |= {(i, j) for other in opposites_of(value) for j in columns.get((other, polarity), ())}
+            found |= {(i, j) for other in contrary.get(stems[value], ()) for j in of_stem.get((other, polarity), ())}
+    return found
 
 
 def _near(
@@ -181,46 +242,25 @@ def _near(
     others: Sequence[UnitKey],
     embedding: Embedding,
     tau: float,
-    same: AllowedArcs,
+    apart: NDArray[np.int64],
     polarity: str,
 ) -> AllowedArcs:
-    """Return the arcs between different words of one polarity; `same` are those between equal units.
-
-    There is none between a word and its opposite by a prefix or a suffix, such as `safe` and `unsafe`, which are near.
-    """
+    """Return the arcs between near words of one polarity, without `apart` (k,): row * number of columns + column."""
     rows, vectors = _known(own, embedding, polarity)
     columns, points = _known(others, embedding, polarity)
-    if not (len(rows) and len(columns)):
-        return _free(())
     check_cells(len(rows), len(columns))
-    partner = np.full(len(own), -1)
-    partner[same[0]] = same[1]
     one, other, cost = _near_arcs(vectors, points, tau, most_cells() // _CELLS_PER_ARC)
-    apart = partner[rows[one]] != columns[other]
-    apart &= ~np.isin(rows[one] * len(others) + columns[other], _opposites(own, others, polarity))
-    return rows[one[apart]], columns[other[apart]], cost[apart]
-
-
-def _opposites(own: Sequence[UnitKey], others: Sequence[UnitKey], polarity: str) -> list[int]:
-    """Return the pairs of a word and its opposite of one polarity, each as row * number of columns + column."""
-    rows, columns = ({keys[i][1]: i for i in _words(keys, polarity)} for keys in (own, others))
-    found = [(row, columns.get(opposite_of(word), -1)) for word, row in rows.items()]
-    found += [(rows.get(opposite_of(word), -1), column) for word, column in columns.items()]
-    return [row * len(others) + column for row, column in found if min(row, column) >= 0]
+    kept = ~np.isin(rows[one] * len(others) + columns[other], apart)
+    return rows[one[kept]], columns[other[kept]], cost[kept]
 
 
 def _known(
     keys: Sequence[UnitKey], embedding: Embedding, polarity: str
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return which units (k,) are words of a polarity with a vector, and their vectors (k, d)."""
-    places = _words(keys, polarity)
+    places = [i for i, (kind, _, own) in enumerate(keys) if kind == "word" and own == polarity]
     vectors, known = embedding.spread([keys[i][1] for i in places]) if places else _nothing(embedding)
     return np.array(places, np.int64)[known], vectors[known]
-
-
-def _words(keys: Sequence[UnitKey], polarity: str) -> list[int]:
-    """Return which units are words of a polarity."""
-    return [i for i, (kind, _, own) in enumerate(keys) if kind == "word" and own == polarity]
 
 
 def _nothing(embedding: Embedding) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:

@@ -172,7 +172,7 @@ def evidence_of(
     if not own.units:
         raise NoKnownWords("the claim has no word to compare")
     others = [(key, _conditional(UnitText.of(texts, tokenizer))) for key, texts in sources]
-    problem = _Claim(own, _Sources(others), embedding, limit)
+    problem = _Claim(own, _Sources(others), embedding, limit, tokenizer.language)
     by_sentence: list[list[int]] = [[] for _ in own.sentences]
     for place, sentence in enumerate(own.sentence_of):
         by_sentence[sentence].append(place)
@@ -188,14 +188,14 @@ def _left_out(claim: Passages, own: UnitText, tokenizer: Tokenizer) -> int:
 
 
 def _conditional(text: UnitText) -> UnitText:
-    """Return a text whose words are conditional if their sentence is: what holds if it rains need not hold."""
+    """Return a text whose words are conditional if their sentence is: what may be, or is if it rains, need not be."""
     placed = list(zip(text.units, text.sentence_of, strict=True))
-    under = {sentence for unit, sentence in placed if unit.kind == "limit" and unit.value in _CONDITIONS}
+    under = {sentence for unit, sentence in placed if unit.key in _CONDITIONS}
     units = (replace(unit, conditional=unit.kind == "word" and sentence in under) for unit, sentence in placed)
     return replace(text, units=tuple(units))
 
 
-_CONDITIONS = ("if", "unless")
+_CONDITIONS: frozenset[UnitKey] = frozenset({("limit", "if", ""), ("limit", "unless", ""), ("limit", "may", "")})
 _FEW_PLACES = 50  # of a unit in the sources; of one with more, those in sentences with rarer units are looked at
 _TIE = 1e-9  # of the largest cost, added to the costs of other units: at equal costs, the same unit is chosen
 
@@ -273,10 +273,10 @@ def _gain(places: Mapping[int, Sequence[int]], missing: Mapping[int, int]) -> in
 class _Claim:
     """The problems of the sentences of a claim, which have the arcs between distinct units in common."""
 
-    def __init__(self, own: UnitText, sources: _Sources, embedding: Embedding, tau: float) -> None:
+    def __init__(self, own: UnitText, sources: _Sources, embedding: Embedding, tau: float, language: str) -> None:
         self._own, self._sources, self._embedding = own, sources, embedding
         self._number = {key: i for i, key in enumerate(dict.fromkeys(unit.key for unit in own.units))}
-        self._arcs: AllowedArcs = allowed_arcs(list(self._number), list(sources.number), embedding, tau)
+        self._arcs: AllowedArcs = allowed_arcs(list(self._number), list(sources.number), embedding, tau, language)
         self._starts = np.searchsorted(self._arcs[0], np.arange(len(self._number) + 1))
         partner = np.array([sources.number.get(key, -1) for key in self._number], np.int64)
         is_other = partner[self._arcs[0]] != self._arcs[1]

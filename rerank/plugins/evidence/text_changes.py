@@ -8,18 +8,26 @@ version are moved, unless they are changed.
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict, deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import partial
 from itertools import accumulate, pairwise
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.answer import Answer
 from moverank.rerank.errors import NoKnownWords
-from moverank.rerank.plugins.evidence.allowed_arcs import Passages, UnitText, allowed_arcs, cost_limit, joined
+from moverank.rerank.plugins.evidence.allowed_arcs import (
+    AllowedArcs,
+    Passages,
+    UnitText,
+    allowed_arcs,
+    cost_limit,
+    joined,
+)
 from moverank.rerank.plugins.evidence.evidence import runs
 from moverank.rerank.plugins.evidence.partial_transport import solve_partial
 from moverank.rerank.ranking import Span
@@ -116,7 +124,8 @@ def changes_of(
     pairs = _Pairs(first, second, {number for ((kind, *_), _), number in numbers.items() if kind == "word"})
     pairs.match()
     cost = dict.fromkeys((place for place, partner in enumerate(pairs.old_of) if partner >= 0), 0.0)
-    certified = _carry_near(pairs, [key for key, _ in numbers], embedding, limit, cost)
+    arcs_of = partial(allowed_arcs, embedding=embedding, tau=limit, language=tokenizer.language)
+    certified = _carry_near(pairs, [key for key, _ in numbers], arcs_of, cost)
     return TextChanges(tuple(_changes(pairs, cost, before.spans, after.spans)), certified, limit)
 
 
@@ -125,6 +134,9 @@ def _numbered(text: UnitText, passages: Mapping[int | None, str], numbers: dict[
     written = (passages[span.part][span.start : span.end] for span in text.spans)
     both = zip(text.units, written, strict=True)
     return [numbers.setdefault((unit.key, as_written), len(numbers)) for unit, as_written in both]
+
+
+_ArcsOf = Callable[[Sequence[UnitKey], Sequence[UnitKey]], AllowedArcs]
 
 
 class _Pairs:
@@ -228,7 +240,7 @@ def _unique(sequence: Sequence[int], partner: Sequence[int], length: int) -> dic
     return {run: start for run, start in found.items() if run not in repeated}
 
 
-def _carry_near(pairs: _Pairs, keys: Sequence[Any], embedding: Embedding, tau: float, cost: dict[int, float]) -> bool:
+def _carry_near(pairs: _Pairs, keys: Sequence[UnitKey], arcs_of: _ArcsOf, cost: dict[int, float]) -> bool:
     """Pair words without a pair by partial transport, set their `cost` by new place; return whether it is certified.
 
     A word is carried to a word at its place: both are after the same pair, or before the same pair.
@@ -236,7 +248,7 @@ def _carry_near(pairs: _Pairs, keys: Sequence[Any], embedding: Embedding, tau: f
     paired = [j if i >= 0 else -1 for j, i in enumerate(pairs.old_of)]
     sources = _by_place(pairs.old, pairs.new_of, keys, len(paired))
     targets = _by_place(pairs.new, paired, keys, len(paired))
-    arcs, costs = _arcs_in_place(list(sources), list(targets), keys, embedding, tau)
+    arcs, costs = _arcs_in_place(list(sources), list(targets), keys, arcs_of)
     left, right = (np.array([len(places) for places in own.values()], np.int64) for own in (sources, targets))
     plan = solve_partial(left, right, (arcs[:, 0], arcs[:, 1]), costs)
     own, others = ([iter(places) for places in some.values()] for some in (sources, targets))
@@ -251,7 +263,9 @@ def _carry_near(pairs: _Pairs, keys: Sequence[Any], embedding: Embedding, tau: f
 _Place = tuple[int, int, int]  # the number of a word, and the new places of the pairs before it and after it
 
 
-def _by_place(sequence: Sequence[int], paired: Sequence[int], keys: Sequence[Any], end: int) -> dict[_Place, list[int]]:
+def _by_place(
+    sequence: Sequence[int], paired: Sequence[int], keys: Sequence[UnitKey], end: int
+) -> dict[_Place, list[int]]:
     """Return where words without a pair are, by number and place; `paired` has the new place of a pair, else -1."""
     befores = list(accumulate(paired, _latest))
     afters = list(accumulate(reversed(paired), _latest))[::-1]
@@ -267,12 +281,12 @@ def _latest(last: int, place: int) -> int:
 
 
 def _arcs_in_place(
-    sources: Sequence[_Place], targets: Sequence[_Place], keys: Sequence[Any], embedding: Embedding, tau: float
+    sources: Sequence[_Place], targets: Sequence[_Place], keys: Sequence[UnitKey], arcs_of: _ArcsOf
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the arcs (a, 2) between near words at the same place, and their costs (a,)."""
     own, others = (list(dict.fromkeys(number for number, *_ in some)) for some in (sources, targets))
     near = defaultdict[int, list[tuple[int, float]]](list)
-    found = allowed_arcs([keys[number] for number in own], [keys[number] for number in others], embedding, tau)
+    found = arcs_of([keys[number] for number in own], [keys[number] for number in others])
     for row, column, cost in zip(*(values.tolist() for values in found), strict=True):
         near[own[row]].append((others[column], cost))
     after_same = {(number, before): k for k, (number, before, _) in enumerate(targets)}

@@ -45,7 +45,7 @@ def _typed(text: str, tokenizer: Tokenizer = ENGLISH) -> list[tuple[str, str]]:
         ("15:30", "15:30"),
         ("12 am", "00:00"),
         ("noon", "12:00"),
-        ("a quarter to nine", "quarter to nine"),
+        ("a quarter to nine", "08:45"),
         ("-7", "-7"),
         ("(\u22127)", "-7"),
         ("5-7", "5"),
@@ -167,11 +167,11 @@ def test_other_words_are_no_numbers(text: str) -> None:
         (("A$5",), "5 A$"),
         (("-$5", "\u2212$5"), "-5 USD"),
         (("\u00a32bn", "2 billion GBP"), "2000000000 GBP"),
-        (("25 kg/m\u00b2", "25 kg/m2", "25 kg/m^2"), "25 kg/m2"),
+        (("25 kg/m\u00b2", "25 kg/m2", "25 kg/m^2"), "25000 g/m2"),
         (("9.8 m/s\u00b2", "9.8 m/s2", "9.8 m/s^2"), "49/5 m/s2"),
         (("9.8 m s\u207b\u00b9", "9.8 m s-1"), "49/5 m s-1"),
         (("5 m\u00b2", "5 m2", "5 m^2"), "5 m2"),
-        (("5 cm\u00b2",), "5 cm2"),
+        (("5 cm\u00b2",), "1/2000 m2"),
         (("20 min-1", "20 min^-1", "20 min\u207b\u00b9"), "20 min-1"),
         (("5 mg/dose",), "5 mg/dose"),
         (("5 mg/kg/day",), "5 mg/kg/day"),
@@ -277,8 +277,16 @@ def _negated(text: str, tokenizer: Tokenizer = ENGLISH) -> list[str]:
         ("It is effective", []),
         ("It didn't work", ["work"]),
         ("It didn\u2019t work", ["work"]),
-        ("They cannot reproduce results", ["reproduce", "results"]),
-        ("without severe side effects today", ["severe", "side", "effects"]),
+        ("They cannot reproduce results", ["may", "reproduce", "results"]),
+        ("Dogs mustn't enter, but cats may enter", ["dogs", "may", "enter"]),
+        ("Smoking is forbidden here", ["smoking", "may"]),
+        ("You needn't pay", ["must", "pay"]),
+        ("You couldn\u2019t pay", ["may", "pay"]),
+        ("It is no longer open on Sundays", ["open", "sunday"]),
+        ("Not all members voted", ["all"]),
+        ("Not any member voted", ["any", "member", "voted"]),
+        ("no severe side effects today", ["severe", "side"]),
+        ("without severe side effects today", ["severe"]),
         ("not effective, but cheap", ["effective"]),
         ("not effective (but cheap)", ["effective"]),
         ("never.\n\nCheap food", []),
@@ -287,10 +295,10 @@ def _negated(text: str, tokenizer: Tokenizer = ENGLISH) -> list[str]:
         ("neither cheap nor good", ["cheap", "good"]),
         ("no more than 5 mg", []),
         ("t effective", []),
-        ("The drug was not 2.5 times higher", ["times", "up"]),
-        ("no 1,000 people", ["people"]),
-        ("not in 2 weeks reduce pain", ["down", "pain"]),
-        ("not on 12 March 2020 or 5 mg of wine", ["wine"]),
+        ("The drug was not 2.5 times higher", ["5/2", "times", "up"]),
+        ("no 1,000 people", ["1000", "people"]),
+        ("not in 2 weeks reduce pain", ["1209600 s", "down", "pain"]),
+        ("not on 12 March 2020 or 5 mg of wine", ["2020-03-12", "wine"]),
         ("not cheap. 5 people", ["cheap"]),
         ("not cheap 5.\n\nGood people", ["cheap"]),
         ("DON'T USE", ["use"]),
@@ -361,9 +369,16 @@ def test_what_limits_the_same_has_the_same_value(
         assert _limits(f"so {text}", tokenizer) == limits, text
 
 
-def test_a_negation_after_the_verb_changes_the_whole_clause() -> None:
-    assert _negated("Der Mieter zahlt die Miete nicht und wohnt dort", GERMAN) == ["mieter", "zahlt", "miete"]
+def test_a_negation_after_the_verb_changes_the_words_before_it_if_none_follows() -> None:
+    assert _negated("Der Mieter zahlt die Miete nicht und wohnt dort", GERMAN) == ["zahlt", "miete"]
     assert _negated("Er kam, der Mieter zahlt nicht", GERMAN) == ["mieter", "zahlt"]
+    assert _negated("Das gilt nicht f\u00fcr sie.", GERMAN) == ["gilt"]
+    assert _negated("Der Ausweis ist nicht g\u00fcltig, sagt er", GERMAN) == ["g\u00fcltig"]
+    assert _negated("Nicht alle Mieter zahlen", GERMAN) == ["all"]
+    assert _negated("Das Rauchen im Haus ist verboten, sagt er", GERMAN) == ["rauchen", "haus", "may"]
+
+
+def test_affixes_and_words_of_one_word_negate() -> None:
     assert _negated("sugar-free drinks") == ["sugar"]
     assert _negated("a non-toxic gas") == ["toxic"]
     assert _negated("None of the patients died") == ["patients", "died"]
@@ -388,7 +403,11 @@ def test_negations_of_other_languages() -> None:
     assert _negated("Ce n'est pas efficace", FRENCH) == ["efficace"]
     assert _negated("not wirksam", GERMAN) == []
     assert _negated("(n = 25 patients) n malades", FRENCH) == []
-    assert _negated("Ce n\u2019est efficace", FRENCH) == ["efficace"]
+    assert _negated("Ce n\u2019est pas efficace", FRENCH) == ["efficace"]
+    assert _negated("avant qu'il ne parte", FRENCH) == []
+    assert _negated("n'accueille pas plus de 80 personnes", FRENCH) == []
+    assert _negated("n'est ouvert qu'aux femmes", FRENCH) == []
+    assert [one.value for one in units_of("n'est ouvert qu'aux femmes", FRENCH)] == ["only", "ouvert", "femmes"]
     assert _negated("not valid", Tokenizer(language="ja")) == []
 
 
