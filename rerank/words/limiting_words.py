@@ -49,7 +49,6 @@ LABEL, _OPPOSITE, _SHORT = "number of a label", "opposite", "abbreviation"
 _LISTS = (NEGATION, OF_WORD, AFTER_VERB, CLAUSE_END, LABEL, _OPPOSITE, _SHORT)
 _SPACE = r"[^\S\n]*+\n?+[^\S\n]*+"
 _NEVER = "(?!)"
-_JOINED = ("or ", "and ", "oder ", "und ", "ou ", "et ", "o ", "e ")  # comparators after the noun
 _LONGEST = 40  # characters of a comparator
 
 
@@ -115,16 +114,16 @@ class Limits:
         said = _plain(found["phrase"])
         return end - (min(end, _LONGEST) - found.start("phrase")), _SIGNS.get(said) or self.meaning["before"][said]
 
-    def after(self, text: str, start: int) -> tuple[int, str] | None:
-        """Return end and meaning of the comparator after the number that ends at `start`.
-
-        As in `5 or more`; in `85 points or more`, where a word is between, the end is `start`.
-        """
+    def after(self, text: str, start: int) -> tuple[int, int, str] | None:
+        """Return start, end and meaning of the comparator after the number that ends at `start`, and perhaps a word."""
         found = self.begins_after.match(text[start : start + _LONGEST])
-        said = "" if found is None else _plain(found["phrase"])
-        if found is None or (found["noun"] and not said.startswith(_JOINED)):
+        if found is None:
             return None
-        return start + (0 if found["noun"] else found.end("phrase")), self.meaning["after"][said]
+        return (
+            start + found.start("phrase"),
+            start + found.end("phrase"),
+            self.meaning["after"][_plain(found["phrase"])],
+        )
 
     def of(self, phrase: str) -> str:
         """Return the meaning of a limit that compares no number."""
@@ -159,7 +158,7 @@ def _pattern(phrases: Iterable[str], *, at_start: bool = False, at_end: bool = F
     )
     if at_end:
         return re.compile(rf"(?P<phrase>{bounded}|{signs}){_SPACE}(?:(?:the|a|an)\s)?$", re.IGNORECASE)
-    before = rf"{_SPACE}(?P<noun>[^\W\d_]+\s)??" if at_start else ""
+    before = rf"{_SPACE}(?:[^\W\d_]+\s)??" if at_start else ""
     return re.compile(rf"{before}(?P<phrase>{bounded})", re.IGNORECASE)
 
 

@@ -12,10 +12,11 @@ _ENDS = re.compile(
 )
 _ABBREVIATED = re.compile(
     r"(?:^|[^\w.])(?:[^\W\d_]|(?:[^\W\d_]\.)+[^\W\d_]|"
-    r"al|approx|bzw|ca|cf|co|corp|dr|ed|eds|eq|eqs|etc|fig|figs|inc|jr|ltd|mr|mrs|ms|nr|no|nos|pp|prof|ref|refs|resp|"
-    r"sec|sr|st|tab|usw|vgl|vol|vs)$",
+    r"abs|al|approx|art|bzw|ca|cf|co|corp|dr|ed|eds|eq|eqs|etc|fig|figs|inc|jr|ltd|mr|mrs|ms|nr|no|nos|pp|prof|ref|refs|resp|"
+    r"sec|sr|st|tab|usw|vgl|vol|vs|ziff)$",
     re.IGNORECASE,
 )
+_NUMBERED = re.compile(r"\s*(?:\d{1,3}|[a-zA-Z])\.")  # of an item, as in `3. The rent is due.`
 _LONGEST = 12  # characters before a full stop in which an abbreviation is sought
 _GOES_ON = re.compile(r"\s+\w")
 
@@ -28,7 +29,7 @@ def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     """
     start = 0
     for found in _ENDS.finditer(text):
-        if not _goes_on(text, found):
+        if not _goes_on(text, found) and not _NUMBERED.fullmatch(text, start, found.end()):
             yield from _trimmed(text, start, found.end())
             start = found.end()
     yield from _trimmed(text, start, len(text))

@@ -81,7 +81,8 @@ class _Number:
             return None
         if between in _SHARES:
             is_share = self.kind == other.kind == "number" and 0 < self.plain < other.plain <= _LARGEST_SHARE
-            return _plain_number(self.start, other.end, self.plain / other.plain) if is_share else None
+            if is_share or between != " sur ":
+                return _plain_number(self.start, other.end, self.plain / other.plain) if is_share else None
         if between == "/" and 0 < self.plain < other.plain <= _DENOMINATOR:
             value = self.plain / other.plain
             if other.convert is None:
@@ -113,20 +114,25 @@ class _Number:
     def units(self, text: str, last: int, language: str, following: int | None = None) -> Iterator[Unit]:
         """Yield the unit with the comparator beside it, which begins after `last`; none for an article.
 
+        One after the number has a unit without a value, since a word may be between them.
         `following` is where the next number begins: in `5 mg at least 3 times` the comparator is before it.
         """
         unit, limits = Unit(self.start, self.end, self.kind, self.value), limits_of(language)
+        comparator = None
         is_year = self.kind == "date" and self.value.isdecimal()
         if self.plain is not None and (self.kind != "date" or is_year):
             before, after = limits.before(text, self.start), limits.after(text, self.end)
             if before is not None and before[0] >= last:
                 unit = replace(unit, start=before[0], value=f"{before[1]} {self.value}")
-            elif after is not None and not (following and _begins_before(limits.before(text, following), after[0])):
-                unit = replace(unit, end=after[0], value=f"{after[1]} {self.value}")
+            elif after is not None and not (following and _begins_before(limits.before(text, following), after[1])):
+                unit = replace(unit, value=f"{after[2]} {self.value}")
+                comparator = replace(unit, start=after[0], end=after[1], value="")
             if is_year and unit.value != self.value:
                 unit = replace(unit, kind="number")
         if not self.article:
             yield unit
+        if comparator is not None:
+            yield comparator
 
 
 def _begins_before(comparator: tuple[int, str] | None, place: int) -> bool:
@@ -191,6 +197,7 @@ _CLOCKS = {  # the minutes of what is before the hour
     "fr": {},
 }
 _NOON = {"noon": 12, "midnight": 0, "mitternacht": 0, "midi": 12, "minuit": 0}
+_AT = re.compile(r"(?:\u00e0|d\u00e8s|vers|avant|apr\u00e8s) $", re.IGNORECASE)  # `\u00e0 12 h` is no duration
 _LATE = re.compile(
     r" (?:in the (?:morning|(?P<en>afternoon|evening))|(?:am )?(?i:morgens?|vormittags?|(?P<de>nachmittags?|abends?))|"
     r"du matin|(?P<fr>du soir|de l['\u2019]apr\u00e8s-midi))(?!\w)"
@@ -203,7 +210,7 @@ def _clock(language: str) -> str:
     if language not in _CLOCKS:
         return "(?!)"
     before, hours = ("|".join(words) or "(?!)" for words in (_CLOCKS[language], _HOURS[language]))
-    return f"(?i:(?:12 )?(?:{'|'.join(_NOON)}|(?:{before}) (?:{hours})))"
+    return f"(?i:(?:12 )?(?:{'|'.join(_NOON)}|(?:{before}) (?:{hours})(?: uhr)?))"
 
 
 _TIME = (
@@ -217,7 +224,7 @@ def _time(text: str, found: re.Match[str], language: str) -> _Number:
     """Return a time of the day, as `15:30`, with what says after it that it is late."""
     late = _LATE.match(text, found.end())
     if clock := (found["clock"] or "").lower().removeprefix("12 "):
-        *before, last = clock.split()
+        *before, last = clock.removesuffix(" uhr").split()
         hours = _NOON | {word: i for i, word in enumerate(_HOURS[language], start=1)}
         minutes = 60 * hours[last] + _CLOCKS[language].get(" ".join(before), 0)
     else:
@@ -307,8 +314,14 @@ def _quantity(
 ) -> _Number:
     """Return a quantity whose unit ends at `end`; a time of the day if it is one, as in `trois heures du matin`."""
     end, value = _with_part(text, end, value, language)
-    if dimension == "s" and value < 13 and convert(Fraction(1)) == 3600 and (late := _LATE.match(text, end)):
-        return _Number(start, late.end(), "number", _clock_time(int(60 * value), late))
+    late = _LATE.match(text, end)
+    if (
+        dimension == "s"
+        and convert(Fraction(1)) == 3600
+        and value <= 24
+        and (late or _AT.search(text, max(0, start - 8), start))
+    ):
+        return _Number(start, late.end() if late else end, "number", _clock_time(int(60 * value), late))
     return _Number(start, end, "quantity", f"{convert(value)} {dimension}", value, convert, dimension)
 
 
@@ -342,7 +355,9 @@ _DENOMINATOR = 20  # of a fraction; 120/80 and 50/100 are pairs of numbers
 _LARGEST_SHARE = 1000  # as in `one in 1,000`
 _SMALLEST_SCALE = 20  # as in `1 to 25,000`
 _SHARES = (" in ", " out of ", " von ", " sur ")
-_PAIR = re.compile(rf"(?P<order> ?: ?|/| over | zu | pour )|[\-\u2013\u2011]| to | bis | \u00e0 |{'|'.join(_SHARES)}")
+_PAIR = re.compile(
+    rf"(?P<order> ?: ?|/| over | zu | pour )|[\-\u2013\u2011]|[- ]to[- ]| bis | \u00e0 |{'|'.join(_SHARES)}"
+)
 _OF_PART = re.compile(r"(?: (?:an?|of an?)(?= ))?")  # as in `half a million`
 _RANGE = re.compile(r" ?[\-\u2013\u2011] ?| (?:to|and|or|bis|und|oder|\u00e0|a|et|ou) ")
 _NO_DIGITS = re.compile(r"\D")

@@ -6,6 +6,7 @@ effective` says. The manual's page `evidence` has the rules.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -27,7 +28,8 @@ _IN_SENTENCE = re.compile(r"[\w,;)%'\u2019] ?$")  # before a word with a capital
 _LABEL = re.compile(r"[a-z\u00df-\u00ff] (?:[A-HJ-Z]|I[IVX]+|[VX]I*)\Z")  # as in `vitamin A` and `part II`
 _APOSTROPHES = frozenset("'\u2019\u02bc")
 _CLAUSE_END = re.compile(
-    r"[.,;:!?()\[\]{}\"\u2026\u2013\u2014\u3001\u3002\uff0c\u060c\u061b\u061f|]|\n\s*\n|"
+    r",(?!(?:[^\W\d_]|[ -]){0,100}\bzu [^\W\d_]+n\b)|"  # as in `es ist verboten, hier zu rauchen`
+    r"[.;:!?()\[\]{}\"\u2026\u2013\u2014\u3001\u3002\uff0c\u060c\u061b\u061f|]|\n\s*\n|"
     r"\n(?=[^\S\n]*+(?:[-*#>\u2022]|\d++[.)])\s)"  # an item of a list
 )
 
@@ -36,7 +38,7 @@ def units_of(text: str, tokenizer: Tokenizer) -> list[Unit]:
     """Return the units of a text in order; negations are none, nor are stop words that limit nothing."""
     typed = list(typed_numbers(text, tokenizer.language))
     words = _words(text, tokenizer, typed)  # first, since it changes `typed`
-    return sorted([*typed, *words], key=lambda unit: unit.start)
+    return sorted([one for one in (*typed, *words) if one.value], key=lambda unit: unit.start)
 
 
 def _words(text: str, tokenizer: Tokenizer, typed: list[Unit]) -> list[Unit]:
@@ -47,7 +49,7 @@ def _words(text: str, tokenizer: Tokenizer, typed: list[Unit]) -> list[Unit]:
     limits = limits_of(tokenizer.language)
     phrases = {one.start(): one for one in limits.words.finditer(text)}
     names = weekdays(tokenizer.language) | limits.abbreviations
-    outside, polarity = _without(text, typed), _Polarity(limits)
+    outside, polarity, starts = _without(text, typed), _Polarity(limits), [one.start for one in typed]
     inside = last = 0
     for start, end, word, place in _spans(text, tokenizer, typed):
         if start < inside:
@@ -59,6 +61,8 @@ def _words(text: str, tokenizer: Tokenizer, typed: list[Unit]) -> list[Unit]:
         polarity.go_on(word, ends=ends)
         if (phrase := phrases.get(start)) is not None:
             inside = phrase.end()
+            for i in range(bisect_left(starts, start), bisect_left(starts, inside)):
+                typed[i] = replace(typed[i], value="")  # as `two` in `each of the two`
             polarity.limit(start, inside, limits.of(phrase[0]))
         elif negates(text, end, word, limits.negations):
             polarity.negate(word, is_prefix=text[end : end + 1] == "-")
@@ -153,7 +157,8 @@ class _Polarity:
 
     def add(self, unit: Unit, words: int) -> None:
         """Add a unit, which counts as some words of a negation's scope."""
-        self.units.append(replace(unit, negated=self._left > 0 and unit.kind in _NEGATED))
+        is_near = self._is_next or unit.kind != "name" or self._left > _SCOPE  # `not enforceable in Ontario`
+        self.units.append(replace(unit, negated=self._left > 0 and is_near and unit.kind in _NEGATED))
         self._left = max(0, self._left - words)
         self._is_next &= not words
 

@@ -68,11 +68,11 @@ class Compare(Operation[Evidence]):
     def page(self, found: Evidence) -> tuple[str, str]:
         """Return the answer to a comparison of given texts for a page: a sentence, and HTML."""
         from moverank.indexer.plugins.evidence.comparison_marks import evidence_sides, evidence_verdict
-        from moverank.indexer.plugins.evidence.comparison_page import comparison_columns, sentence_table
+        from moverank.indexer.plugins.evidence.comparison_page import comparison_body
+        from moverank.indexer.plugins.evidence.differences import evidence_differences
 
         sides = evidence_sides(found, query_document(self.claim), {one.key: one for one in self._given()})
-        table = sentence_table(found, sides[0], "Sentences of the claim")
-        return evidence_verdict(found), f"{comparison_columns(sides)}\n{table}"
+        return evidence_verdict(found), comparison_body(evidence_differences(found, sides), sides)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,10 +109,11 @@ class CompareVersions(Operation[TextChanges]):
     def page(self, found: TextChanges) -> tuple[str, str]:
         """Return the answer for a page: a sentence, and HTML."""
         from moverank.indexer.plugins.evidence.comparison_marks import changes_sides, changes_verdict
-        from moverank.indexer.plugins.evidence.comparison_page import comparison_columns
+        from moverank.indexer.plugins.evidence.comparison_page import comparison_body
+        from moverank.indexer.plugins.evidence.differences import changes_differences
 
         sides = changes_sides(found, query_document(self.old), query_document(self.new))
-        return changes_verdict(found), comparison_columns(sides)
+        return changes_verdict(found), comparison_body(changes_differences(found, sides), sides)
 
 
 def compare(

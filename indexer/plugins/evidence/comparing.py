@@ -139,18 +139,21 @@ def _show(
     from moverank.indexer.plugins.evidence.comparison_page import changes_page, evidence_page
     from moverank.indexer.plugins.evidence.comparison_view import changes_view, evidence_view
 
-    first, *others = documents
+    (first, *others), colour = documents, formatters.has_colours()
     if versions:
         new, changes = others[0], reranker.changes(first, others[0], within)
         named, found = {"old": first.key, "new": new.key}, changes.to_dict()
         share, is_reversed = changes.carried, False
-        page, view = partial(changes_page, changes, first, new), partial(changes_view, changes, first, new)
+        page, view = (
+            partial(changes_page, changes, first, new),
+            partial(changes_view, changes, first, new, colour=colour),
+        )
     else:
         evidence, sources = reranker.evidence(first, others, within), {one.key: one for one in others}
         named, found = {"claim": first.key}, evidence.to_dict()
         share, is_reversed = evidence.covered, evidence.reversed
         page = partial(evidence_page, evidence, first, sources)
-        view = partial(evidence_view, evidence, first, sources, colour=formatters.has_colours())
+        view = partial(evidence_view, evidence, first, sources, colour=colour)
     if html is not None:
         write_text(html, page())
     if as_json:

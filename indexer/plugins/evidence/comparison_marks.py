@@ -1,5 +1,6 @@
 """The texts of a comparison with the marks of its runs, for the terminal and for pages."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,9 @@ class ComparedMark:
     flow: int | None = None
 
 
+_BETWEEN_PARAGRAPHS = re.compile(r"\n[^\S\n]*\n\s*")
+
+
 @dataclass(frozen=True, slots=True)
 class Side:
     """One text of a comparison: its name, the texts of its parts, and its marks."""
@@ -45,12 +49,19 @@ class Side:
     marks: tuple[ComparedMark, ...]
 
     def blocks(self) -> "Iterator[list[Piece]]":
-        """Yield the pieces of each part."""
+        """Yield the pieces of each paragraph."""
         by_part = defaultdict[int | None, list[ComparedMark]](list)
         for mark in self.marks:
             by_part[mark.span.part].append(mark)
         for part, text in self.texts:
-            yield list(pieces(text, by_part[part]))
+            block = list[Piece]()
+            for piece in pieces(text, by_part[part]):
+                first, *others = _BETWEEN_PARAGRAPHS.split(piece.text)
+                block.append(Piece(first, piece.marks, piece.starts))
+                for paragraph in others:
+                    yield block
+                    block = [Piece(paragraph, piece.marks, ())]
+            yield block
 
 
 @dataclass(frozen=True, slots=True)

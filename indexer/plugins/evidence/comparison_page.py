@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import groupby
 
 from moverank.indexer.formatters.html_page import page_like_servers
-from moverank.indexer.formatters.sentences import percentage
 from moverank.indexer.plugins.evidence.comparison_marks import (
     Piece,
     Side,
@@ -12,6 +12,12 @@ from moverank.indexer.plugins.evidence.comparison_marks import (
     changes_verdict,
     evidence_sides,
     evidence_verdict,
+)
+from moverank.indexer.plugins.evidence.differences import (
+    Difference,
+    MarkedSentence,
+    changes_differences,
+    evidence_differences,
 )
 from moverank.indexer.values.documents import Document
 from moverank.rerank.plugins.evidence.evidence import Evidence
@@ -36,34 +42,39 @@ def evidence_page(evidence: Evidence, claim: Document, sources: Mapping[str, Doc
     """Return a page with a claim and its sources, by key; covered units link to their places in the sources."""
     sides = evidence_sides(evidence, claim, sources)
     verdict = f"{evidence_verdict(evidence)} What is covered need not be true."
-    sentences = f"<h2>Sentences</h2>\n{sentence_table(evidence, sides[0])}"
-    return _page(f"Evidence for {claim.key or 'a claim'}", verdict, sides, sentences)
+    body = comparison_body(evidence_differences(evidence, sides), sides)
+    return _page(f"Evidence for {claim.key or 'a claim'}", verdict, sides, body)
 
 
 def changes_page(changes: TextChanges, old: Document, new: Document) -> str:
     """Return a page with two versions of a text; what moved or changed leads to its place in the other version."""
     sides = changes_sides(changes, old, new)
-    return _page(f"Changes from {old.key} to {new.key}", changes_verdict(changes), sides, "")
+    body = comparison_body(changes_differences(changes, sides), sides)
+    return _page(f"Changes from {old.key} to {new.key}", changes_verdict(changes), sides, body)
 
 
-def _page(title: str, verdict: str, sides: Sequence[Side], more: str) -> str:
+def _page(title: str, verdict: str, sides: Sequence[Side], body: str) -> str:
     flows = sorted({flow for side in sides for mark in side.marks if (flow := mark.flow) is not None})[:_MOST_LIT]
     lit = "{ background: var(--accent); color: var(--on-accent); }"
     rules = "\n".join(f"body:has(.f{flow}:is(:hover, :focus, :target)) .f{flow} {lit}" for flow in flows)
     content = f"""<h1 dir="auto">{escape(title)}</h1>
 <p class="verdict">{escape(verdict)}</p>
-{comparison_columns(sides)}
-{more}"""
+{body}"""
     return page_like_servers(title, content, f"{rules}\n" if rules else "")
 
 
-def comparison_columns(sides: Sequence[Side]) -> str:
-    """Return the texts of a comparison side by side, the first beside all others, and what their marks mean."""
+def comparison_body(differences: Sequence[Difference], sides: Sequence[Side]) -> str:
+    """Return what marks mean, the differences, and then the texts side by side, the first beside all others."""
     first, *others = sides
     kinds = {mark.kind for side in sides for mark in side.marks}
     legend = ", ".join(f'<span class="c {kind}">{LEGEND[kind]}</span>' for kind in LEGEND if kind in kinds)
     columns = "\n".join(_side(side, own="s", counterpart="c") for side in others)
+    listed = "\n".join(map(_difference, differences))
+    found = f'<ol class="differences">\n{listed}\n</ol>' if differences else "<p>There is no difference.</p>"
     return f"""<p class="marks">{legend}</p>
+<h2>Differences</h2>
+{found}
+<h2>Texts</h2>
 <div class="beside">
 <div>
 {_side(first, own="c", counterpart="s")}
@@ -74,12 +85,34 @@ def comparison_columns(sides: Sequence[Side]) -> str:
 </div>"""
 
 
-def _side(side: Side, own: str, counterpart: str) -> str:
-    blocks = "\n".join(
-        f'<p class="text" dir="auto">{"".join(_piece(piece, own, counterpart) for piece in block)}</p>'
-        for block in side.blocks()
+def _difference(one: Difference) -> str:
+    """Return an item of the list: why, and both sentences side by side."""
+    sentences = (_sentence(sentence) for sentence in (one.first, one.second) if sentence is not None)
+    return f'<li><p class="quiet">{escape(one.note)}</p>\n<div class="beside">\n{"".join(sentences)}</div></li>'
+
+
+def _sentence(sentence: MarkedSentence) -> str:
+    pieces = (
+        f'<mark class="c {piece.kinds}">{escape(piece.text)}</mark>' if piece.marks else escape(piece.text)
+        for piece in sentence.pieces
     )
-    return f'<section class="post"><h3><bdi>{escape(side.name)}</bdi></h3>\n{blocks}\n</section>'
+    place = f"<bdi>{escape(sentence.name)}</bdi>, line {sentence.line}"
+    return f'<div class="post"><p class="quiet">{place}</p><p class="text" dir="auto">{"".join(pieces)}</p></div>\n'
+
+
+def _side(side: Side, own: str, counterpart: str) -> str:
+    """Return a text by paragraphs; those without a difference are folded, if there are several."""
+    shown = list[str]()
+    for is_same, blocks in groupby(side.blocks(), lambda block: all(piece.kinds in ("", "same") for piece in block)):
+        found = [
+            f'<p class="text" dir="auto">{"".join(_piece(piece, own, counterpart) for piece in block)}</p>'
+            for block in blocks
+        ]
+        if is_same and len(found) > 1:
+            found = [f"<details><summary>{len(found)} paragraphs without a difference</summary>", *found, "</details>"]
+        shown += found
+    text = "\n".join(shown)
+    return f'<section class="post"><h3><bdi>{escape(side.name)}</bdi></h3>\n{text}\n</section>'
 
 
 def _piece(piece: Piece, own: str, counterpart: str) -> str:
@@ -96,23 +129,3 @@ def _piece(piece: Piece, own: str, counterpart: str) -> str:
     lit = " ".join(f"f{flow}" for flow in piece.flows)
     kinds, there = f"c {piece.kinds} {lit}", f"#{counterpart}{piece.flows[0]}"
     return f'{places}<a class="{kinds}"{place} href="{there}"{title}>{text}</a>'
-
-
-def sentence_table(evidence: Evidence, side: Side, caption: str = "") -> str:
-    """Return a table of the sentences of a claim, whose texts are in `side`, with their covered share."""
-    texts, rows = dict(side.texts), list[str]()
-    for one in evidence.sentences:
-        share = "\N{EN DASH}" if one.covered is None else percentage(one.covered)
-        text = escape(texts[one.span.part][one.span.start : one.span.end])
-        rows.append(f'<tr><td class="n">{share}</td><td class="n">{one.units}</td><td dir="auto">{text}</td></tr>')
-    named, shown = f"<caption>{caption}</caption>\n" if caption else "", "\n".join(rows)
-    return f"""<div class="scroll" role="group" aria-label="Table of sentences" tabindex="0">
-<table>
-{named}<thead><tr>
-<th scope="col" class="n">covered</th><th scope="col" class="n">units</th><th scope="col">sentence</th>
-</tr></thead>
-<tbody>
-{shown}
-</tbody>
-</table>
-</div>"""

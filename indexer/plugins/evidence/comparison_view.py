@@ -1,110 +1,82 @@
-"""Comparisons on the terminal: sentences with their covered share, and versions with their changes in place."""
+"""Comparisons on the terminal: a verdict, and the sentences that differ, each with that of the other text."""
 
-from collections.abc import Mapping, Sequence
-from itertools import groupby
-from operator import itemgetter
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from moverank.indexer.formatters.escaping import isolated, printable
-from moverank.indexer.formatters.sentences import percentage
-from moverank.indexer.plugins.evidence.compared_texts import compared_passages
 from moverank.indexer.plugins.evidence.comparison_marks import (
-    ComparedMark,
+    Piece,
     carried_pairs,
+    changes_sides,
     changes_verdict,
     evidence_sides,
     evidence_verdict,
-    pieces,
+)
+from moverank.indexer.plugins.evidence.differences import (
+    Difference,
+    MarkedSentence,
+    changes_differences,
+    evidence_differences,
 )
 from moverank.indexer.values.documents import Document
 from moverank.rerank.plugins.evidence.evidence import Evidence
 from moverank.rerank.plugins.evidence.text_changes import TextChanges
-from moverank.rerank.ranking import Span
 
-_STYLES = {"uncovered": "bold red", "new": "green", "dropped": "red", "moved": "cyan", "changed": "yellow"}
+_STYLES = {"uncovered": "bold red", "new": "green", "dropped": "red", "moved": "cyan"}
 _SIGNS = {
     "uncovered": ("[", "]"),
     "new": ("{+", "+}"),
     "dropped": ("[-", "-]"),
     "moved": ("{~", "~}"),
-    "changed": ("{+", "+}"),
 }
-_CONTEXT = 80  # characters that are shown before and after a change
-_INDENT = (0, 0, 0, 9)
 
 
 def evidence_view(
     evidence: Evidence, claim: Document, sources: Mapping[str, Document], *, colour: bool
 ) -> RenderableType:
-    """Return the sentences of a claim with their covered share; uncovered units are coloured, or else in brackets."""
-    side, *others = evidence_sides(evidence, claim, sources)
-    by_key = dict(zip(sources, others, strict=True))
-    lines: list[RenderableType] = []
-    texts = dict(side.texts)
-    for sentence in evidence.sentences:
-        share = "-" if sentence.covered is None else percentage(sentence.covered)
-        line = Text.assemble((f"{share:>7}  ", "cyan"))
-        span, text = sentence.span, texts[sentence.span.part]
-        marks = [ComparedMark(_within(one.span, span), "uncovered") for one in sentence.uncovered]
-        for piece in pieces(text[span.start : span.end], marks):
-            line.append_text(_shown(piece.text, piece.kinds, colour=colour))
-        lines.append(line)
-        if pairs := carried_pairs(sentence.carried, side, by_key):
-            shown = ",  ".join(f"{isolated(own)} ← {isolated(other)} {cost:.2f}" for own, other, cost in pairs)
-            lines.append(Padding(Text(shown, style="dim"), _INDENT, expand=False))
-    return Group(*lines, Text(evidence_verdict(evidence), style="dim"))
+    """Return what sources cover of a claim: a verdict, what they do not, and what they say in near words."""
+    side, *others = sides = evidence_sides(evidence, claim, sources)
+    lines = [Text(evidence_verdict(evidence)), *_listed(evidence_differences(evidence, sides), colour=colour)]
+    texts, by_key = dict(side.texts), dict(zip(sources, others, strict=True))
+    for one in evidence.sentences:
+        if pairs := carried_pairs(one.carried, side, by_key):
+            sentence = printable(" ".join(texts[one.span.part][one.span.start : one.span.end].split()))
+            arrows = (f"{isolated(own)} \N{LEFTWARDS ARROW} {isolated(other)} {cost:.2f}" for own, other, cost in pairs)
+            lines += [Text(f"near words in: {sentence}"), Text(f"   {',  '.join(arrows)}", style="dim")]
+    return Group(*lines)
 
 
-def _within(span: Span, outer: Span) -> Span:
-    return Span(span.part, span.start - outer.start, span.end - outer.start)
+def changes_view(changes: TextChanges, old: Document, new: Document, *, colour: bool) -> RenderableType:
+    """Return the changes between two versions of a text: a verdict, and the sentences that differ, with their marks."""
+    sides = changes_sides(changes, old, new)
+    return Group(Text(changes_verdict(changes)), *_listed(changes_differences(changes, sides), colour=colour))
 
 
-def _shown(text: str, kind: str, *, colour: bool) -> Text:
-    shown = printable(text)
-    if kind not in _SIGNS:
+def _listed(differences: Sequence[Difference], *, colour: bool) -> Iterator[Text]:
+    """Yield the lines of a list of differences."""
+    for number, one in enumerate(differences, start=1):
+        yield Text(f"{number}. {one.note}", style="bold")
+        sentences = [sentence for sentence in (one.first, one.second) if sentence is not None]
+        width = max(len(_place(sentence)) for sentence in sentences)
+        for sentence in sentences:
+            line = Text.assemble((f"   {_place(sentence):<{width}}  ", "cyan"))
+            for piece in sentence.pieces:
+                line.append_text(_shown(piece, is_old=sentence is one.first, colour=colour))
+            yield line
+
+
+def _place(sentence: MarkedSentence) -> str:
+    return printable(f"{sentence.name}:{sentence.line}")
+
+
+def _shown(piece: Piece, *, is_old: bool, colour: bool) -> Text:
+    shown = printable(piece.text.replace("\n", " "))
+    kind = next((kind for kind in piece.kinds.split() if kind in _SIGNS or kind == "changed"), "")
+    if not kind:
         return Text(shown)
+    if kind == "changed":
+        kind = "dropped" if is_old else "new"
     before, after = ("", "") if colour and kind == "uncovered" else _SIGNS[kind]
     return Text(f"{before}{shown}{after}", style=_STYLES[kind])
-
-
-def changes_view(changes: TextChanges, old: Document, new: Document) -> RenderableType:
-    """Return the new version around its changes: new, dropped, moved and changed words have signs and colours."""
-    olds, news = (dict(compared_passages(one)) for one in (old, new))
-    shown: dict[int | None, list[tuple[str, str]]] = {part: [] for part in news} or {None: []}
-    part, done = next(iter(shown)), dict.fromkeys(news, 0)
-    for change in changes.changes:
-        if change.new is not None:
-            part = change.new.part
-            shown[part].append(("", news[part][done[part] : change.new.start]))
-            done[part] = change.new.end
-        if change.old is not None and change.state in ("changed", "dropped"):
-            follows = any(text for _, text in shown[part])
-            space = " " if change.state == "dropped" else ""
-            before, after = (space, "") if follows else ("", space)
-            dropped = olds[change.old.part][change.old.start : change.old.end]
-            shown[part] += [("", before), ("dropped", dropped), ("", after)]
-        if change.new is not None:
-            state = "" if change.state == "kept" else change.state
-            shown[part].append((state, news[part][change.new.start : change.new.end]))
-    for part, text in news.items():
-        shown[part].append(("", text[done[part] :]))
-    lines = [_around_changes(pieces) for pieces in shown.values()]
-    return Group(*lines, Text(changes_verdict(changes), style="dim"))
-
-
-def _around_changes(found: Sequence[tuple[str, str]]) -> Text:
-    """Return pieces of a text (state, text); a piece without a state is cut to the text near the other pieces."""
-    line, groups = Text(), [(state, "".join(text for _, text in some)) for state, some in groupby(found, itemgetter(0))]
-    for i, (state, text) in enumerate(groups):
-        if state:
-            line.append_text(_shown(text, state, colour=True))
-            continue
-        shown = printable(text)
-        if len(shown) > 2 * _CONTEXT:
-            last = "" if i == len(groups) - 1 else shown[-_CONTEXT:]
-            shown = f"{shown[:_CONTEXT] if i else ''} … {last}"
-        line.append(shown)
-    return line

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Self
@@ -138,8 +138,8 @@ def allowed_arcs(
 
     Equal units cost 0, and so do words of one stem and polarity, and a date that is carried to one which says the same
     and more. Other words of the same polarity with vectors cost their distance, at most `tau`, but none is carried to
-    its contrary, such as `safe` to `unsafe`. Nothing else is allowed. `language` is a code. Raises TooLarge for too
-    many pairs of words or arcs.
+    its contrary, such as `safe` to `unsafe`. A word under a condition is also carried to one without. Nothing else is
+    allowed. `language` is a code. Raises TooLarge for too many pairs of words or arcs.
     """
     with reserved_cells(1, min(_CELLS_PER_ARC * len(own) * len(others), most_cells())):
         stems = _stems([value for kind, value, _ in (*own, *others) if kind == "word"], language)
@@ -148,7 +148,7 @@ def allowed_arcs(
         rows, columns = np.array(sorted(free), np.int64).reshape(-1, 2).T
         found = [(rows, columns, np.zeros(len(rows)))]
         apart = np.array([i * len(others) + j for i, j in free | contrary], np.int64)
-        polarities = sorted({polarity for kind, _, polarity in own if kind == "word"})
+        polarities = sorted({polarity for kind, _, polarity in others if kind == "word"})
         found += [_near(own, others, embedding, tau, apart, polarity) for polarity in polarities]
         rows, columns, cost = (np.concatenate(values) for values in zip(*found, strict=True))
         order = np.lexsort((columns, rows))
@@ -160,8 +160,21 @@ _Pair = tuple[int, int]
 
 def _same(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> Iterator[_Pair]:
     number = {key: j for j, key in enumerate(others)}
-    both = ((i, other) for i, key in enumerate(own) for other in (_as_written_elsewhere(key), key))
+    both = ((i, other) for i, key in enumerate(own) for other in _equals(key))
     return ((i, number[other]) for i, other in both if other in number)
+
+
+def _equals(key: UnitKey) -> Iterator[UnitKey]:
+    """Yield the keys of the units that say the same, or, without the condition of a word, more."""
+    kind, value, polarity = key
+    for one in dict.fromkeys((polarity, _without_condition(polarity))):
+        yield kind, value, one
+        yield _as_written_elsewhere((kind, value, one))
+
+
+def _without_condition(polarity: str) -> str:
+    """Return the polarity of what is said without a condition: what is, may be, and is if it rains."""
+    return polarity.removesuffix("if").strip()
 
 
 def _as_written_elsewhere(key: UnitKey) -> UnitKey:
@@ -174,7 +187,7 @@ def _as_written_elsewhere(key: UnitKey) -> UnitKey:
 
 def are_same(own: UnitKey, other: UnitKey) -> bool:
     """Return whether two units are the same."""
-    return other in (own, _as_written_elsewhere(own))
+    return other in _equals(own)
 
 
 def _dates(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> Iterator[_Pair]:
@@ -196,7 +209,9 @@ def _of_one_stem(own: Sequence[UnitKey], others: Sequence[UnitKey], stems: Mappi
     for j, key in enumerate(others):
         for form in _forms(key, stems):
             columns[form].append(j)
-    return {(i, j) for i, key in enumerate(own) for form in _forms(key, stems) for j in columns.get(form, ())}
+    forms = ((i, stem, one) for i, key in enumerate(own) for stem, one in _forms(key, stems))
+    both = ((i, (stem, polarity)) for i, stem, one in forms for polarity in {one, _without_condition(one)})
+    return {(i, j) for i, form in both for j in columns.get(form, ())}
 
 
 def _forms(key: UnitKey, stems: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -231,9 +246,9 @@ def _contraries(
         contrary[known[second]].append(known[first])
     found = set[_Pair]()
     for i, (kind, value, polarity) in enumerate(own):
-        if kind == "word":
-            found |= {(i, j) for other in opposites_of(value) for j in columns.get((other, polarity), ())}
-            found |= {(i, j) for other in contrary.get(stems[value], ()) for j in of_stem.get((other, polarity), ())}
+        for one in {polarity, _without_condition(polarity)} if kind == "word" else ():
+            found |= {(i, j) for other in opposites_of(value) for j in columns.get((other, one), ())}
+            found |= {(i, j) for other in contrary.get(stems[value], ()) for j in of_stem.get((other, one), ())}
     return found
 
 
@@ -246,8 +261,8 @@ def _near(
     polarity: str,
 ) -> AllowedArcs:
     """Return the arcs between near words of one polarity, without `apart` (k,): row * number of columns + column."""
-    rows, vectors = _known(own, embedding, polarity)
-    columns, points = _known(others, embedding, polarity)
+    rows, vectors = _known(own, embedding, {polarity, f"{polarity} if".strip()})
+    columns, points = _known(others, embedding, {polarity})
     check_cells(len(rows), len(columns))
     one, other, cost = _near_arcs(vectors, points, tau, most_cells() // _CELLS_PER_ARC)
     kept = ~np.isin(rows[one] * len(others) + columns[other], apart)
@@ -255,10 +270,10 @@ def _near(
 
 
 def _known(
-    keys: Sequence[UnitKey], embedding: Embedding, polarity: str
+    keys: Sequence[UnitKey], embedding: Embedding, polarities: Collection[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return which units (k,) are words of a polarity with a vector, and their vectors (k, d)."""
-    places = [i for i, (kind, _, own) in enumerate(keys) if kind == "word" and own == polarity]
+    """Return which units (k,) are words of some polarities with a vector, and their vectors (k, d)."""
+    places = [i for i, (kind, _, own) in enumerate(keys) if kind == "word" and own in polarities]
     vectors, known = embedding.spread([keys[i][1] for i in places]) if places else _nothing(embedding)
     return np.array(places, np.int64)[known], vectors[known]
 

@@ -282,7 +282,7 @@ def _negated(text: str, tokenizer: Tokenizer = ENGLISH) -> list[str]:
         ("Smoking is forbidden here", ["smoking", "may"]),
         ("You needn't pay", ["must", "pay"]),
         ("You couldn\u2019t pay", ["may", "pay"]),
-        ("It is no longer open on Sundays", ["open", "sunday"]),
+        ("It is no longer open on Sundays", ["open"]),
         ("Not all members voted", ["all"]),
         ("Not any member voted", ["any", "member", "voted"]),
         ("no severe side effects today", ["severe", "side"]),
