@@ -3,6 +3,7 @@
 A language has its ISO 639-1 code as its name; `none` is a text of any language, without stop words and stems.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -106,6 +107,20 @@ def listed_stop_words(code: str) -> tuple[str, ...]:
     if not language_of(code).stop_words:
         return ()
     return tuple(word for line in table_lines("stop_words", f"{code}.txt") for word in line.split())
+
+
+@cache
+def named_lines(*path: str) -> dict[str, list[str]]:
+    """Return the words of a table whose lines are `name: word, word`, by the name of the line."""
+    found: dict[str, list[str]] = {}
+    for name, _, words in (line.partition(": ") for line in table_lines(*path)):
+        found.setdefault(name, []).extend(words.split(", "))
+    return found
+
+
+def valued(words: Iterable[str]) -> dict[str, int]:
+    """Return the value of each word of a line, as in `half=2`."""
+    return {word: int(value) for word, _, value in (one.rpartition("=") for one in words)}
 
 
 def table_lines(*path: str) -> list[str]:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from moverank.rerank.words.languages import table_lines
+from moverank.rerank.words.languages import named_lines
 
 FREE_OF = frozenset({"free", "frei"})
 """The words after a hyphen that negate the word before it: `sugar-free`."""
@@ -135,9 +135,7 @@ def limits_of(language: str) -> Limits:
     """Return the limiting words of a language, a code; none without a table."""
     meaning: dict[str, dict[str, str]] = {"before": {}, "after": {}, "": {}}
     lists = dict.fromkeys(_LISTS, frozenset[str]())
-    for line in table_lines("limits", f"{language}.txt"):
-        name, _, written = line.partition(": ")
-        phrases = written.split(", ")
+    for name, phrases in named_lines("limits", f"{language}.txt").items():
         if name in lists:
             lists[name] = frozenset(phrases)
             continue

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
-from moverank.rerank.words.languages import table_lines
+from moverank.rerank.words.languages import named_lines, valued
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +47,13 @@ class NumberWords:
 
 
 @cache
-def _tables() -> dict[str, list[str]]:
-    """Return the words of each line of the table, by its name, such as `en tens`."""
-    named = (line.partition(": ") for line in table_lines("numbers.txt"))
-    return {name: words.split(", ") for name, _, words in named}
-
-
-def _valued(name: str) -> dict[str, int]:
-    """Return the value of each word of a line."""
-    return {word: int(value) for word, _, value in (one.rpartition("=") for one in _tables()[name])}
-
-
-@cache
 def number_words(language: str) -> NumberWords | None:
     """Return the number words of a language, a code; None without a table."""
-    tables = _tables()
+    tables = named_lines("numbers.txt")
     if f"{language} small" not in tables:
         return None
     small, tens, alone = (tables[f"{language} {name}"] for name in ("small", "tens", "alone"))
-    scales, parts, added = (_valued(f"{language} {name}") for name in ("scales", "parts", "added"))
+    scales, parts, added = (valued(tables[f"{language} {name}"]) for name in ("scales", "parts", "added"))
     values = {word: i for i, word in enumerate(small)} | {word: 10 * i for i, word in enumerate(tens, start=2)}
     named = "|".join(re.escape(one) for one in sorted(scales, key=len, reverse=True))
     any_part = "|".join(sorted(parts, key=len, reverse=True))
@@ -78,7 +66,7 @@ def number_words(language: str) -> NumberWords | None:
         scales,
         re.compile(rf" (?P<part>{'|'.join(sorted(added, key=len, reverse=True))})(?:(?<=')|(?!\w))"),
         added,
-        values | _valued(f"{language} others"),
+        values | valued(tables[f"{language} others"]),
         parts,
         tuple(tables[f"{language} articles"]),
     )

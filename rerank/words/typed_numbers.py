@@ -8,9 +8,9 @@ from functools import cache
 from unicodedata import numeric
 
 from moverank.rerank.runtime.deadline import check_time
+from moverank.rerank.words.dates import date_of, date_pattern, hours_of_day, time_of, time_pattern
 from moverank.rerank.words.limiting_words import LABEL, limits_of
 from moverank.rerank.words.measures import CODES, COMMA_LANGUAGES, CURRENCIES, Conversion, measure_of, money_of
-from moverank.rerank.words.months import month_pattern, months_of
 from moverank.rerank.words.number_words import number_words
 from moverank.rerank.words.unit import Unit, UnitKind
 
@@ -143,20 +143,6 @@ def _begins_before(comparator: tuple[int, str] | None, place: int) -> bool:
 @cache
 def _pattern(language: str) -> re.Pattern[str]:
     """Return the pattern of everything that may begin a typed unit, dates first."""
-    month = month_pattern(language)
-    ordinal, gap = r"(?:st|nd|rd|th|er|\.|\u00ba)?", r"(?=\s)[^\S\n]*+\n?+[^\S\n]*+"  # at most one end of a line
-    first = r"1[3-9]|2\d|3[01]" if language == "en" else r"\d{1,2}"  # in English, 3/4 is 3 April or 4 March
-    dates = (
-        r"(?P<y1>\d{4})-(?P<m1>\d\d)-(?P<d1>\d\d)(?!\w)",
-        r"(?P<d2>\d{1,2})\.\s?(?P<m2>\d{1,2})\.\s?(?P<y2>\d{4})(?!\w)",
-        r"(?:(?<=am )|(?<=vom )|(?<=zum )|(?<=bis ))(?P<d9>\d{1,2})\.\s?(?P<m9>1[0-2]|0?[1-9])\.(?P<y9>)(?!\d)",
-        rf"(?P<d3>\d{{1,2}}|[Ff]irst|[Ee]rsten?|[Pp]remier){ordinal}{gap}(?:(?:of|de){gap})?(?P<m3>{month})(?:,?{gap}(?:del?{gap})?(?P<y3>\d{{4}})(?!\w))?",
-        rf"(?P<m4>{month}){gap}(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?![\w.]?\d)(?!\w)(?:,?{gap}(?P<y4>\d{{4}})(?!\w))?",
-        rf"(?P<m5>{month}),?{gap}(?:del?{gap})?(?P<y5>\d{{4}})(?!\w)",
-        rf"(?P<d6>{first})/(?P<m6>\d{{1,2}})/(?P<y6>\d{{4}})(?!\w)",
-        r"(?P<m8>\d{1,2})/(?P<d8>1[3-9]|2\d|3[01])/(?P<y8>\d{4})(?!\w)",
-        rf"(?P<m7>(?!(?i:may|march|mai|mars)\b)(?:{month}))(?P<y7>)(?!\w)",
-    )
     spaces = r"\u00a0\u2009\u202f'\u2019"
     group, point = (rf".{spaces}", ",") if language in COMMA_LANGUAGES else (rf",{spaces}", r"\.")
     other = r"|\.(?:\d{1,2}|\d{4,})(?!\d)" if language in COMMA_LANGUAGES else ""
@@ -174,8 +160,8 @@ def _pattern(language: str) -> re.Pattern[str]:
     known = number_words(language)
     words = f"(?P<words>{known.pattern if known else '(?!)'})"
     ordinals = f"(?P<ordinal>{_ORDINALS.get(language, '(?!)')})"
-    clock = f"(?P<clock>{_clock(language)})(?!\\w)"
-    typed = (f"(?P<date>{'|'.join(dates)})", f"(?P<time>{_TIME}|{clock})", ordinals, version, number, words)
+    dates, times = f"(?P<date>{date_pattern(language)})", f"(?P<time>{time_pattern(language)})"
+    typed = (dates, times, ordinals, version, number, words)
     return re.compile(rf"(?<!\w)(?:{'|'.join(typed)})")
 
 
@@ -186,79 +172,6 @@ _ORDINALS = {
     "en": r"\d{1,3}(?:st|nd|rd|th)(?!\w)",
     "fr": r"(?:[XVI]+(?=e )|\d{1,3})(?:ers?|\u00e8res?|es?|[e\u00e8]mes?|nde?)(?!\w)",
 }
-_HOURS = {
-    "en": "one two three four five six seven eight nine ten eleven twelve".split(),  # noqa: SIM905 - a list of words
-    "de": "eins zwei drei vier f\u00fcnf sechs sieben acht neun zehn elf zw\u00f6lf".split(),  # noqa: SIM905
-    "fr": [],
-}
-_CLOCKS = {  # the minutes of what is before the hour
-    "en": {"half past": 30, "quarter past": 15, "a quarter past": 15, "quarter to": -15, "a quarter to": -15},
-    "de": {"halb": -30, "viertel nach": 15, "viertel vor": -15},
-    "fr": {},
-}
-_NOON = {"noon": 12, "midnight": 0, "mitternacht": 0, "midi": 12, "minuit": 0}
-_AT = re.compile(r"(?:\u00e0|d\u00e8s|vers|avant|apr\u00e8s) $", re.IGNORECASE)  # `\u00e0 12 h` is no duration
-_LATE = re.compile(
-    r" (?:in the (?:morning|(?P<en>afternoon|evening))|(?:am )?(?i:morgens?|vormittags?|(?P<de>nachmittags?|abends?))|"
-    r"du matin|(?P<fr>du soir|de l['\u2019]apr\u00e8s-midi))(?!\w)"
-)
-
-
-@cache
-def _clock(language: str) -> str:
-    """Return the pattern of a time of the day in words."""
-    if language not in _CLOCKS:
-        return "(?!)"
-    before, hours = ("|".join(words) or "(?!)" for words in (_CLOCKS[language], _HOURS[language]))
-    return f"(?i:(?:12 )?(?:{'|'.join(_NOON)}|(?:{before}) (?:{hours})(?: uhr)?))"
-
-
-_TIME = (
-    r"(?P<hour>[01]?\d|2[0-4])(?:(?:[:.](?P<minute>[0-5]\d))?\s?"
-    r"(?:(?P<half>[aApP])\.?[mM](?!\w)|Uhr(?: (?P<after>[0-5]\d))?(?!\w))|"
-    r":(?P<minutes>[0-5]\d)(?![\w:]|[., ]\d)| ?h(?:eures?)? ?(?P<french>[0-5]\d)(?!\w| ?min))"
-)
-
-
-def _time(text: str, found: re.Match[str], language: str) -> _Number:
-    """Return a time of the day, as `15:30`, with what says after it that it is late."""
-    late = _LATE.match(text, found.end())
-    if clock := (found["clock"] or "").lower().removeprefix("12 "):
-        *before, last = clock.removesuffix(" uhr").split()
-        hours = _NOON | {word: i for i, word in enumerate(_HOURS[language], start=1)}
-        minutes = 60 * hours[last] + _CLOCKS[language].get(" ".join(before), 0)
-    else:
-        hour, half = int(found["hour"]), (found["half"] or "").lower()
-        minute = next((found[name] for name in ("minute", "minutes", "after", "french") if found[name]), "00")
-        minutes = 60 * (hour % 12 + 12 * (half == "p") if half else hour) + int(minute)
-    end = found.end() if late is None else late.end()
-    return _Number(found.start(), end, "number", _clock_time(minutes, late))
-
-
-def _clock_time(minutes: int, late: re.Match[str] | None) -> str:
-    """Return a time of the day; `late` is what is found after it."""
-    minutes += 720 * (late is not None and any(late.groups()) and minutes < 720)
-    return f"{minutes // 60:02}:{minutes % 60:02}"
-
-
-def _date(found: re.Match[str]) -> _Number | None:
-    """Return a date as its ISO form; a missing year is two hyphens, a missing day is left out."""
-    parts = found.groupdict()
-    number = next(i for i in "123456789" if parts[f"m{i}"])
-    month, day, year = parts[f"m{number}"], parts.get(f"d{number}"), parts[f"y{number}"]
-    months = months_of_all()
-    in_year = int(month) if month.isdecimal() else months[month.removesuffix(".")]
-    in_month = 0 if day is None else int(day) if day.isdecimal() else 1  # as in `the first of May`
-    if not 1 <= in_year <= 12 or (day is not None and not 1 <= in_month <= 31):
-        return None
-    value = f"{int(year):04}-{in_year:02}" if year else f"--{in_year:02}"
-    return _Number(found.start(), found.end(), "date", f"{value}-{in_month:02}" if in_month else value)
-
-
-@cache
-def months_of_all() -> dict[str, int]:
-    """Return the number of each name of a month in any language."""
-    return {name: number for language in ("en", "de", "es", "fr") for name, number in months_of(language).items()}
 
 
 def _found(text: str, found: re.Match[str], language: str) -> _Number | None:
@@ -267,8 +180,12 @@ def _found(text: str, found: re.Match[str], language: str) -> _Number | None:
         digits = _NO_DIGITS.sub("", found[0])
         return _Number(found.start(), found.end(), "limit", f"#{int(digits) if digits else _roman(found[0])}")
     if found["date"]:
-        return _date(found)
-    return _time(text, found, language) if found["time"] else _number(text, found, language)
+        value = date_of(found)
+        return _Number(found.start(), found.end(), "date", value) if value else None
+    if found["time"]:
+        end, value = time_of(text, found, language)
+        return _Number(found.start(), end, "number", value)
+    return _number(text, found, language)
 
 
 _ROMAN = {"I": 1, "V": 5, "X": 10}
@@ -314,14 +231,8 @@ def _quantity(
 ) -> _Number:
     """Return a quantity whose unit ends at `end`; a time of the day if it is one, as in `trois heures du matin`."""
     end, value = _with_part(text, end, value, language)
-    late = _LATE.match(text, end)
-    if (
-        dimension == "s"
-        and convert(Fraction(1)) == 3600
-        and value <= 24
-        and (late or _AT.search(text, max(0, start - 8), start))
-    ):
-        return _Number(start, late.end() if late else end, "number", _clock_time(int(60 * value), late))
+    if dimension == "s" and convert(Fraction(1)) == 3600 and (at := hours_of_day(text, start, end, float(value))):
+        return _Number(start, at[0], "number", at[1])
     return _Number(start, end, "quantity", f"{convert(value)} {dimension}", value, convert, dimension)
 
 

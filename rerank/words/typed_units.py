@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from moverank.rerank.runtime.deadline import check_time
-from moverank.rerank.words.languages import table_lines
+from moverank.rerank.words.dates import weekdays
+from moverank.rerank.words.languages import named_lines
 from moverank.rerank.words.limiting_words import AFTER_VERB, CLAUSE_END, FREE_OF, OF_WORD, Limits, limits_of
-from moverank.rerank.words.months import weekdays
 from moverank.rerank.words.tokenizer import Tokenizer
 from moverank.rerank.words.typed_numbers import typed_numbers
 from moverank.rerank.words.unit import Unit, UnitKind
@@ -200,7 +200,7 @@ def _kind(text: str, start: int, word: str, tokenizer: Tokenizer) -> UnitKind | 
 @cache
 def _substance() -> re.Pattern[str]:
     """Return the pattern of the name of an active substance."""
-    endings, names = (line.partition(": ")[2].replace(", ", "|") for line in table_lines("substances.txt"))
+    endings, names = ("|".join(words) for words in named_lines("substances.txt").values())
     return re.compile(rf"(?=\w{{7}})\w*(?:{endings})s?|(?:{names})s?")
 
 

@@ -47,6 +47,7 @@ from moverank.rerank.ranking import Span
 from moverank.rerank.words.sentence_spans import sentence_spans
 from moverank.rerank.words.tokenizer import tokenizer_of
 from moverank.rerank.words.typed_units import units_of
+from moverank.rerank.words.unit import Unit
 from tests.benchmarks.common import argument_parser, real, show, show_table
 
 _AUXILIARIES = re.compile(r"\b(is|are|was|were|has|have|had|can|could|may|might|will|would|does|did|do)\b(?! not\b)")
@@ -487,8 +488,8 @@ def nearness(reranker: Reranker) -> None:
 
 def cost_of(reranker: Reranker, first: str, second: str) -> float:
     """Return the cost of two words; infinite if one is the contrary of the other."""
-    own, others = ([("word", word, "")] for word in (first, second))
-    _, _, cost = allowed_arcs(own, others, reranker.embedding, float("inf"), "en")
+    one, other = ((Unit(0, 1, "word", word).key,) for word in (first, second))
+    _, _, cost = allowed_arcs(one, other, reranker.embedding, math.inf, "en")
     return float(cost[0]) if len(cost) else math.inf
 
 

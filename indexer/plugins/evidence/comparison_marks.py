@@ -157,8 +157,9 @@ def evidence_verdict(evidence: Evidence) -> str:
     """Return the covered share and whether it is certified, in a sentence."""
     count = len(evidence.sources)
     covered = f"{evidence.covered_units:,} of {evidence.units:,} units ({percentage(evidence.covered)}) are covered"
-    proof = "certified: nothing covers more" if evidence.certified else "not certified"
-    left_out = f" Words that are not compared, such as stop words: {evidence.left_out:,}." if evidence.left_out else ""
+    proof = "certified: nothing covers more of what is compared" if evidence.certified else "not certified"
+    missing = f" (no source has: {', '.join(evidence.left_out_words)})" if evidence.left_out_words else ""
+    left_out = f" Stop words and negations are not compared: {evidence.left_out:,}{missing}." * bool(evidence.left_out)
     return f"{covered} by {count} source{'s' * (count > 1)} within {evidence.tau:.3f}; {proof}.{left_out}"
 
 

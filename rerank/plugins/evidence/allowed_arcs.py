@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Self
@@ -136,15 +136,15 @@ def allowed_arcs(
 ) -> AllowedArcs:
     """Return which of the distinct units `own` (n,) may be carried to which of `others` (m,), in order of the rows.
 
-    Equal units cost 0, and so do words of one stem and polarity, and a date that is carried to one which says the same
-    and more. Other words of the same polarity with vectors cost their distance, at most `tau`, but none is carried to
-    its contrary, such as `safe` to `unsafe`. A word under a condition is also carried to one without. Nothing else is
-    allowed. `language` is a code. Raises TooLarge for too many pairs of words or arcs.
+    What says the same costs 0: equal units, words of one stem and polarity, a date and one that says more, and what is
+    said under a condition and what is said without. Other words with vectors cost their distance, at most `tau`, but
+    none is carried to its contrary, such as `safe` to `unsafe`. Nothing else is allowed. `language` is a code. Raises
+    TooLarge for too many pairs of words or arcs.
     """
     with reserved_cells(1, min(_CELLS_PER_ARC * len(own) * len(others), most_cells())):
-        stems = _stems([value for kind, value, _ in (*own, *others) if kind == "word"], language)
-        contrary = _contraries(own, others, stems, language)
-        free = {*_same(own, others), *_dates(own, others), *(_of_one_stem(own, others, stems) - contrary)}
+        said = Said(own, others, language)
+        contrary = said.pairs(map(said.contraries, own))
+        free = said.pairs(map(said.same, own)) - contrary
         rows, columns = np.array(sorted(free), np.int64).reshape(-1, 2).T
         found = [(rows, columns, np.zeros(len(rows)))]
         apart = np.array([i * len(others) + j for i, j in free | contrary], np.int64)
@@ -155,101 +155,70 @@ def allowed_arcs(
         return rows[order], columns[order], cost[order]
 
 
-_Pair = tuple[int, int]
+_Form = tuple[str, str, str]  # "word", "name", "stem" or another kind, value and polarity of what a unit says
 
 
-def _same(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> Iterator[_Pair]:
-    number = {key: j for j, key in enumerate(others)}
-    both = ((i, other) for i, key in enumerate(own) for other in _equals(key))
-    return ((i, number[other]) for i, other in both if other in number)
+class Said:
+    """What the units of sources say, in all the forms in which a claim may say the same."""
 
+    def __init__(self, own: Sequence[UnitKey], others: Sequence[UnitKey], language: str) -> None:
+        stemmer = stemmer_named(language)
+        opposites = limits_of(language).opposites
+        words = [value for kind, value, _ in (*own, *others) if kind == "word"]
+        forms = list({form for word in words for form in (word, negated_word(word))}.union(*opposites))
+        self._stem = dict(zip(forms, stem_words(forms, stemmer) if stemmer else forms, strict=True))
+        self._contrary = defaultdict[str, list[str]](list)
+        for first, second in opposites:
+            self._contrary[self._stem[first]].append(self._stem[second])
+            self._contrary[self._stem[second]].append(self._stem[first])
+        self._columns = defaultdict[_Form, list[int]](list)
+        for j, key in enumerate(others):
+            for kind, value, polarity in self._implied(key):
+                self._columns[kind, value, polarity].append(j)
+                if not polarity.endswith("if"):
+                    self._columns[kind, value, f"{polarity} if".strip()].append(j)
 
-def _equals(key: UnitKey) -> Iterator[UnitKey]:
-    """Yield the keys of the units that say the same, or, without the condition of a word, more."""
-    kind, value, polarity = key
-    for one in dict.fromkeys((polarity, _without_condition(polarity))):
-        yield kind, value, one
-        yield _as_written_elsewhere((kind, value, one))
+    def pairs(self, forms: Iterable[Iterable[_Form]]) -> set[tuple[int, int]]:
+        """Return the units of the claim, which say these forms, and those of the sources that say them, too."""
+        return {(i, j) for i, some in enumerate(forms) for form in some for j in self._columns.get(form, ())}
 
+    def same(self, key: UnitKey) -> Iterator[_Form]:
+        """Yield a unit of the claim in the forms in which a source may say the same; `invalid` is `not valid`."""
+        kind, value, polarity = key
+        yield key
+        if kind == "word":
+            yield "stem", self._stem[value], polarity
+            if negated := negated_word(value):
+                yield "stem", self._stem[negated], _other_polarity(polarity)
 
-def _without_condition(polarity: str) -> str:
-    """Return the polarity of what is said without a condition: what is, may be, and is if it rains."""
-    return polarity.removesuffix("if").strip()
+    def otherwise(self, key: UnitKey) -> Iterator[_Form]:
+        """Yield the forms of a unit with each other polarity."""
+        kind, value, polarity = key
+        for other in {"", "not", "if", "not if"} - {polarity}:
+            yield from self.same((kind, value, other))
 
+    def contraries(self, key: UnitKey) -> Iterator[_Form]:
+        """Yield the contraries of a word, by an affix or by the table of the language."""
+        kind, value, polarity = key
+        if kind == "word":
+            yield from (("word", other, polarity) for other in opposites_of(value))
+            yield from (("stem", other, polarity) for other in self._contrary.get(self._stem[value], ()))
 
-def _as_written_elsewhere(key: UnitKey) -> UnitKey:
-    """Return the key of the same word where it begins a sentence, of the same name inside one, or of `2000 people`."""
-    kind, value, polarity = key
-    if kind in ("date", "number") and value.isdecimal():
-        return ("number" if kind == "date" else "date", value, polarity)
-    return ("word" if kind == "name" else "name" if kind == "word" else kind, value, polarity)
-
-
-def are_same(own: UnitKey, other: UnitKey) -> bool:
-    """Return whether two units are the same."""
-    return other in _equals(own)
-
-
-def _dates(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> Iterator[_Pair]:
-    number = {key[1:]: i for i, key in enumerate(own) if key[0] == "date"}
-    says = ((j, (less, key[2])) for j, key in enumerate(others) if key[0] == "date" for less in less_exact(key[1]))
-    return ((number[value], j) for j, value in says if value in number)
-
-
-def _stems(words: Iterable[str], language: str) -> dict[str, str]:
-    """Return the stem of each word, and of what an affix negates in it; without a stemmer, the word."""
-    words = list({form for word in words for form in (word, negated_word(word))})
-    stemmer = stemmer_named(language)
-    return dict(zip(words, stem_words(words, stemmer) if stemmer else words, strict=True))
-
-
-def _of_one_stem(own: Sequence[UnitKey], others: Sequence[UnitKey], stems: Mapping[str, str]) -> set[_Pair]:
-    """Return the pairs of words of one stem and polarity; `invalid` is `not valid`."""
-    columns = defaultdict[tuple[str, str], list[int]](list)
-    for j, key in enumerate(others):
-        for form in _forms(key, stems):
-            columns[form].append(j)
-    forms = ((i, stem, one) for i, key in enumerate(own) for stem, one in _forms(key, stems))
-    both = ((i, (stem, polarity)) for i, stem, one in forms for polarity in {one, _without_condition(one)})
-    return {(i, j) for i, form in both for j in columns.get(form, ())}
-
-
-def _forms(key: UnitKey, stems: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield stem and polarity of a word, and of the word that its affix negates."""
-    kind, value, polarity = key
-    if kind == "word":
-        yield stems[value], polarity
-        if negated := negated_word(value):
-            yield stems[negated], _other_polarity(polarity)
+    def _implied(self, key: UnitKey) -> Iterator[_Form]:
+        """Yield what a unit of a source says: the same name where it begins a sentence, less exact dates, ..."""
+        kind, value, polarity = key
+        yield from self.same(key)
+        if kind in ("word", "name"):
+            yield "name" if kind == "word" else "word", value, polarity
+        elif kind in ("date", "number") and value.isdecimal():
+            yield "number" if kind == "date" else "date", value, polarity  # `2000 people`
+        if kind == "date":
+            yield from (("date", less, polarity) for less in less_exact(value))
 
 
 def _other_polarity(polarity: str) -> str:
     """Return the polarity after one negation more: `unsafe` is `safe` with it."""
     return polarity.removeprefix("not").strip() if polarity.startswith("not") else f"not {polarity}".strip()
-
-
-def _contraries(
-    own: Sequence[UnitKey], others: Sequence[UnitKey], stems: Mapping[str, str], language: str
-) -> set[_Pair]:
-    """Return the pairs of words of one polarity with contrary meanings, by an affix or by the table of the language."""
-    columns = defaultdict[tuple[str, str], list[int]](list)
-    of_stem = defaultdict[tuple[str, str], list[int]](list)
-    for j, (kind, value, polarity) in enumerate(others):
-        if kind == "word":
-            columns[value, polarity].append(j)
-            of_stem[stems[value], polarity].append(j)
-    contrary = defaultdict[str, list[str]](list)
-    opposites = limits_of(language).opposites
-    known = _stems([word for pair in opposites for word in pair], language)
-    for first, second in opposites:
-        contrary[known[first]].append(known[second])
-        contrary[known[second]].append(known[first])
-    found = set[_Pair]()
-    for i, (kind, value, polarity) in enumerate(own):
-        for one in {polarity, _without_condition(polarity)} if kind == "word" else ():
-            found |= {(i, j) for other in opposites_of(value) for j in columns.get((other, one), ())}
-            found |= {(i, j) for other in contrary.get(stems[value], ()) for j in of_stem.get((other, one), ())}
-    return found
 
 
 def _near(

@@ -7,6 +7,7 @@ each occurrence in the sources counts once. Coverage says nothing about truth: s
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from heapq import heapify, heappop, heappush
 from typing import Annotated, ClassVar, Literal
 
@@ -17,9 +18,9 @@ from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.plugins.evidence.allowed_arcs import (
     AllowedArcs,
     Passages,
+    Said,
     UnitText,
     allowed_arcs,
-    are_same,
     cost_limit,
     joined,
 )
@@ -107,7 +108,19 @@ class SentenceEvidence(Answer):
 class Evidence(Answer):
     """What sources cover of a claim; covered need not be true."""
 
-    KEYS: ClassVar = ("covered", "covered_units", "units", "left_out", "certified", "tau", "sources", "sentences")
+    KEYS: ClassVar = (
+        *(
+            "covered",
+            "covered_units",
+            "units",
+            "left_out",
+            "left_out_words",
+            "certified",
+            "tau",
+            "sources",
+            "sentences",
+        ),
+    )
 
     sentences: tuple[SentenceEvidence, ...]
     """The sentences of the claim."""
@@ -117,6 +130,8 @@ class Evidence(Answer):
     """The largest cost at which a word is carried."""
     left_out: int = 0
     """The number of words of the claim that are not compared: stop words that limit nothing, and negations."""
+    left_out_words: tuple[str, ...] = ()
+    """Those of them that no source has, once each."""
 
     @property
     def units(self) -> int:
@@ -177,14 +192,12 @@ def evidence_of(
     for place, sentence in enumerate(own.sentence_of):
         by_sentence[sentence].append(place)
     sentences = tuple(problem.sentence(span, places) for span, places in zip(own.sentences, by_sentence, strict=True))
-    return Evidence(sentences, tuple(key for key, _ in sources), limit, _left_out(claim, own, tokenizer))
-
-
-def _left_out(claim: Passages, own: UnitText, tokenizer: Tokenizer) -> int:
-    """Return the number of words of a claim that are in no unit."""
     every = replace(tokenizer, stop_words=frozenset())
     inside = {(span.part, place) for span in own.spans for place in range(span.start, span.end)}
-    return sum((part, start) not in inside for part, text in claim for start, _, _ in every.spans(text))
+    left_out = [w for part, text in claim for start, _, w in every.spans(text) if (part, start) not in inside]
+    had = {word for _, texts in sources for _, text in texts for word in every.words(text)} if left_out else set[str]()
+    missing = tuple(word for word in dict.fromkeys(left_out) if word not in had)
+    return Evidence(sentences, tuple(key for key, _ in sources), limit, len(left_out), missing)
 
 
 def _conditional(text: UnitText) -> UnitText:
@@ -274,7 +287,7 @@ class _Claim:
     """The problems of the sentences of a claim, which have the arcs between distinct units in common."""
 
     def __init__(self, own: UnitText, sources: _Sources, embedding: Embedding, tau: float, language: str) -> None:
-        self._own, self._sources, self._embedding = own, sources, embedding
+        self._own, self._sources, self._embedding, self._language = own, sources, embedding, language
         self._number = {key: i for i, key in enumerate(dict.fromkeys(unit.key for unit in own.units))}
         self._arcs: AllowedArcs = allowed_arcs(list(self._number), list(sources.number), embedding, tau, language)
         self._starts = np.searchsorted(self._arcs[0], np.arange(len(self._number) + 1))
@@ -332,7 +345,7 @@ class _Claim:
         """Yield runs: neighbouring units carried to neighbouring units of one part, all or none to the same unit."""
         spans, others, owner = self._own.spans, self._sources.spans, self._sources.owner
         own, source_units = self._own.units, self._sources.units
-        same = {i: are_same(own[i].key, source_units[j].key) for i, (j, _) in carried.items()}
+        same = {i: own[i].value == source_units[j].value for i, (j, _) in carried.items()}
 
         def go_on(one: int, other: int) -> bool:
             here, there = carried[one][0], carried[other][0]
@@ -351,6 +364,13 @@ class _Claim:
         for run in runs(uncovered, lambda one, other: other == one + 1 and reasons[one] == reasons[other]):
             yield Uncovered(joined(spans[run[0]], spans[run[-1]]), len(run), reasons[run[0]])
 
+    @cached_property
+    def _said_otherwise(self) -> set[int]:
+        """Return the units which the sources have in any form with another polarity."""
+        keys = list(self._number)
+        said = Said(keys, list(self._sources.number), self._language)
+        return {i for i, _ in said.pairs(map(said.otherwise, keys))}
+
     def _reason(self, key: UnitKey) -> Reason:
         """Return why a unit is not covered."""
         kind, value, _ = key
@@ -360,7 +380,7 @@ class _Claim:
             return "limit"
         if kind not in ("word", "name"):
             return "value"
-        if any((kind, value) == other[:2] for other in self._sources.number):
+        if self._number[key] in self._said_otherwise:
             return "polarity"
         return "far" if kind == "word" and self._embedding.known([value])[0] else "unknown"
 

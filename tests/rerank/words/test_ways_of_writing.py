@@ -244,7 +244,7 @@ DIFFERENT = {
 }
 
 
-def _pairs(table: dict[str, str]) -> list[tuple[str, str, str]]:
+def _pairs(table: dict[str, str]) -> list[tuple[str, ...]]:
     return [
         (language, *line.strip().split(" | "))
         for language, lines in table.items()

@@ -17,6 +17,7 @@ from moverank.indexer.plugins.evidence.comparison_marks import (
 )
 from moverank.indexer.plugins.evidence.comparison_page import changes_page, evidence_page
 from moverank.indexer.plugins.evidence.comparison_view import changes_view, evidence_view
+from moverank.indexer.plugins.evidence.differences import changes_differences
 from moverank.indexer.values.documents import Document, Part
 from moverank.rerank.plugins.evidence.evidence import Evidence, evidence_of
 from moverank.rerank.plugins.evidence.text_changes import TextChanges, changes_of
@@ -95,44 +96,89 @@ def test_a_date_that_says_more_is_not_the_same() -> None:
     assert "2020 \u2190 12 March 2020 0.00" in printed(evidence_view(evidence, claim, {"s": source}, colour=False))
 
 
-def test_the_terminal_shows_shares_and_what_is_not_covered() -> None:
-    plain = printed(evidence_view(_evidence(), CLAIM, SOURCES, colour=False))
-    assert plain.splitlines()[:5] == [
-        "   50 %  [Title] cat",
-        "  100 %  The kitten naps.",
-        "         kitten naps ← cat sleeps 0.50",
-        " 33.3 %  [5 mg] & a dog <[b]>.",
-        "  100 %  A dog.",
+def test_the_terminal_lists_what_is_not_covered_beside_what_covers_most_of_the_sentence() -> None:
+    plain = printed(evidence_view(_evidence(), CLAIM, SOURCES, colour=False)).splitlines()
+    assert "nothing covers more of what is compared" in plain[0]
+    assert plain[1:] == [
+        "1. 1 of 2 units covered; no source has this word, which has no vector: Title",
+        "   claim:1  [Title] cat",
+        "   one:1    A cat sleeps.",
+        "2. 1 of 3 units covered; no source has this value: 5 mg; no source has this word, which has no vector: b",
+        "   claim:1  [5 mg] & a dog <[b]>.",
+        "   two:1    dog: useful",
+        "3. 0 of 1 units covered; the sources have this with the other polarity only: useful",
+        "   claim:1  It is not [useful].",
+        "near words in: The kitten naps.",
+        "   kitten naps \N{LEFTWARDS ARROW} cat sleeps 0.50",
     ]
-    assert "nothing covers more" in plain
     assert "[5 mg]" not in printed(evidence_view(_evidence(), CLAIM, SOURCES, colour=True))
 
 
-def test_changes_are_shown_around_what_they_are() -> None:
-    old, new = SOURCES["one"], Document("new", "", (Part("zorp A kitten sleeps."), Part("truck")))
-    shown = printed(changes_view(_changes(old, new), old, new))
-    assert shown.splitlines()[0].startswith("{+zorp+} A [-cat-]{+kitten+} sleeps. [-6 mg-]")
-    assert "{+truck+}" in shown
-    sides = changes_sides(_changes(old, new), old, new)
-    assert [sorted({mark.kind for mark in side.marks}) for side in sides] == [
-        ["changed", "dropped"],
-        ["changed", "new"],
+def test_words_that_are_not_compared_are_counted_and_named_if_no_source_has_them() -> None:
+    found = _evidence()
+    assert found.left_out == 6
+    assert found.left_out_words == ("the", "it", "is", "not")
+    assert "not compared: 6 (no source has: the, it, is, not)" in printed(
+        evidence_view(found, CLAIM, SOURCES, colour=False)
+    )
+    assert Evidence.from_dict(found.to_dict()) == found
+
+
+_OLD = "1. A cat sleeps.\n2. A dog has 6 mg.\n3. The truck is late and is new.\n4. It is useful."
+_NEW = "1. It is useful.\n2. A kitten sleeps.\n3. The truck is late and is new.\n\nzorp"
+OLD, NEW = (Document(name, "", (Part(text),)) for name, text in (("old", _OLD), ("new", _NEW)))
+
+
+def test_changes_are_listed_with_both_sentences_and_their_lines() -> None:
+    shown = printed(changes_view(_changes(OLD, NEW), OLD, NEW, colour=False), width=200)
+    assert shown.splitlines()[1:] == [
+        "1. dropped, moved",
+        "   old:4  [-4.-] {~It is useful.~}",
+        "   new:1  1. {~It is useful.~}",
+        "2. changed, new",
+        "   old:1  1. A [-cat-] sleeps.",
+        "   new:2  {+2.+} A {+kitten+} sleeps.",
+        "3. dropped",
+        "   old:2  [-2. A dog has 6 mg.-]",
+        "4. new",
+        "   new:5  {+zorp+}",
     ]
+
+
+def test_a_sentence_that_only_moved_is_shown_once() -> None:
+    old = Document("old", "", (Part("A cat sleeps and is useful. A dog naps here."),))
+    new = Document("new", "", (Part("A dog naps here. A cat sleeps and is useful."),))
+    shown = printed(changes_view(_changes(old, new), old, new, colour=False))
+    assert shown.splitlines()[1:] == ["1. moved", "   new:1  {~A dog naps here.~}"]
 
 
 def test_a_version_may_be_empty() -> None:
     nothing = Document("nothing")
     for pair in ((nothing, CLAIM), (CLAIM, nothing)):
-        assert printed(changes_view(_changes(*pair), *pair))
+        assert printed(changes_view(_changes(*pair), *pair, colour=True))
         assert "beside" in changes_page(_changes(*pair), *pair)
 
 
-def test_long_unchanged_texts_are_left_out() -> None:
-    old = Document("old", "", (Part("cat " * 200 + "dog " + "cat " * 200),))
-    new = Document("new", "", (Part("cat " * 200 + "truck " + "cat " * 200),))
-    shown = printed(changes_view(_changes(old, new), old, new), width=2000)
-    assert len(shown.splitlines()[0]) < 300
-    assert "{+truck+}" in shown
+def test_paragraphs_without_a_difference_are_folded() -> None:
+    text = "cat " * 20 + "\n\n" + "dog " * 20 + "\n \n" + "cat dog " * 20
+    old, new = (
+        Document(name, "", (Part(f"{text}\n\n{last}\n\ndog"),)) for name, last in (("old", "cat"), ("new", "truck"))
+    )
+    page = changes_page(_changes(old, new), old, new)
+    assert page.count("<summary>3 paragraphs without a difference</summary>") == 2
+    assert page.count("<details>") == page.count("</details>") == 2
+    assert page.index("<h2>Differences</h2>") < page.index("<h2>Texts</h2>")
+    same = changes_page(_changes(old, old), old, old)
+    assert "There is no difference." in same
+
+
+def test_no_difference_has_a_mark_outside_its_sentence() -> None:
+    changes = _changes(OLD, NEW)
+    sides = changes_sides(changes, OLD, NEW)
+    for one in changes_differences(changes, sides):
+        for sentence, side in ((one.first, sides[0]), (one.second, sides[1])):
+            if sentence is not None:
+                assert "".join(piece.text for piece in sentence.pieces) in dict(side.texts)[0]
 
 
 def test_pages_are_well_formed_load_nothing_and_link_each_run_to_its_counterpart() -> None:
