@@ -24,7 +24,7 @@ from tests.contracts.example_files import Runner
 COMMANDS = dict(commands(typer.main.get_command(app)))
 SPANS = code_spans(ALL_TEXT)
 
-OTHER_PROGRAMS = {"--hypothesis-profile", "--head", "--pull", "--if-exists", "--word-diff"}
+OTHER_PROGRAMS = {"--color-moved", "--hypothesis-profile", "--head", "--if-exists", "--pull", "--word-diff"}
 """Options in README and the manual that are not moverank's."""
 SHELL_COMPLETION = {"--install-completion", "--show-completion"}
 """Typer adds them to the program itself."""
