@@ -34,7 +34,7 @@ SHIPPED = (
     "indexer/plugins/serving/pages/templates/*.html",
     "migrations/*.mako",
     "rerank/words/limits/*.txt",
-    "rerank/words/measures.txt",
+    "rerank/words/*.txt",
     "rerank/words/stop_words/*.txt",
 )
 SECRETS = ("indexer/plugins/serving/deploy/tokens", "indexer/plugins/serving/deploy/.env")
