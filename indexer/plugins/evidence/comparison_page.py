@@ -75,7 +75,7 @@ def comparison_body(differences: Sequence[Difference], sides: Sequence[Side]) ->
 <h2>Differences</h2>
 {found}
 <h2>Texts</h2>
-<div class="beside">
+<div class="beside texts">
 <div>
 {_side(first, own="c", counterpart="s")}
 </div>

@@ -459,7 +459,7 @@ def test_texts_are_compared_side_by_side(browser: Browser, site: PagesServer, *,
         page.fill("#tau", "0")
         page.click("form#compare button")
         expect(page.locator("#results .verdict")).to_contain_text("certified: nothing covers more")
-        first, second = page.locator(".beside > div").nth(-2), page.locator(".beside > div").nth(-1)
+        first, second = page.locator(".texts > div").nth(0), page.locator(".texts > div").nth(1)
         expect(first.locator("a.c").filter(has_text="3 May 2020")).to_have_count(1)
         expect(first.locator("mark.uncovered").filter(has_text="cheap")).to_have_attribute(
             "title", "the sources have this with the other polarity only"
@@ -470,7 +470,7 @@ def test_texts_are_compared_side_by_side(browser: Browser, site: PagesServer, *,
         expect(counterpart).to_have_id("s" + (counterpart.get_attribute("id") or "")[1:])
         assert page.url.endswith(f"#{counterpart.get_attribute('id')}")
         assert counterpart.evaluate(_COLOUR) != before
-        expect(page.locator("#results tbody tr")).to_have_count(3)
+        expect(page.locator("#results .differences > li")).to_have_count(3)
 
 
 _COLOUR = "(one) => getComputedStyle(one).backgroundColor"
@@ -481,7 +481,7 @@ def test_hovering_and_focus_light_up_the_counterpart(page: Page) -> None:
     page.fill("#claim", CLAIM)
     page.fill("#source", SOURCE)
     page.click("form#compare button")
-    first, second = page.locator(".beside > div").nth(-2), page.locator(".beside > div").nth(-1)
+    first, second = page.locator(".texts > div").nth(0), page.locator(".texts > div").nth(1)
     counterpart = second.locator("a.c").filter(has_text="2020-05-03")
     first.locator("a.c").filter(has_text="3 May 2020").hover()
     expect(counterpart).to_have_class(re.compile(r"\blit\b"))
@@ -523,7 +523,7 @@ def test_a_page_of_a_comparison_works_alone(browser: Browser, tmp_path: Path) ->
             page.goto((tmp_path / name).as_uri())
             expect(page.locator(".beside .c").filter(has_text=own).first).to_be_visible()
         page.goto((tmp_path / "e.html").as_uri())
-        counterpart = page.locator(".beside > div").nth(1).locator("a.c").filter(has_text="2020-05-03")
+        counterpart = page.locator(".texts > div").nth(1).locator("a.c").filter(has_text="2020-05-03")
         before = counterpart.evaluate(_COLOUR)
         page.locator("a.c").filter(has_text="3 May 2020").hover()
         assert counterpart.evaluate(_COLOUR) != before
