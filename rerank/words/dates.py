@@ -1,9 +1,10 @@
 """Dates and times of the day as texts write them, with the names in the table `dates.txt`."""
 
 import re
+from fractions import Fraction
 from functools import cache
 
-from moverank.rerank.words.languages import named_lines, valued
+from moverank.rerank.words.languages import lower, named_lines, valued
 
 _TABLES = "dates.txt"
 _CODES = ("en", "de", "es", "fr")
@@ -60,7 +61,7 @@ def date_pattern(language: str) -> str:
             rf"(?P<m5>{month}),?{gap}(?:del?{gap})?(?P<y5>\d{{4}})(?!\w)",
             rf"(?P<d6>{first})/(?P<m6>\d{{1,2}})/(?P<y6>\d{{4}})(?!\w)",
             r"(?P<m8>\d{1,2})/(?P<d8>1[3-9]|2\d|3[01])/(?P<y8>\d{4})(?!\w)",
-            rf"(?P<m7>(?!(?i:may|march|mai|mars)\b)(?:{month}))(?P<y7>)(?!\w)",
+            rf"(?P<m7>(?!(?i:may|march|mai|mars|sept)\b)(?:{month}))(?P<y7>)(?!\w)",
         )
     )
 
@@ -78,7 +79,7 @@ def date_of(found: re.Match[str]) -> str | None:
     return f"{value}-{in_month:02}" if in_month else value
 
 
-_BEFORE_HOUR = re.compile(r"(?:\u00e0|d\u00e8s|vers|avant|apr\u00e8s) $", re.IGNORECASE)  # no duration
+_BEFORE_HOUR = re.compile(r"(?:\u00e0|d\u00e8s) $", re.IGNORECASE)  # what is after it is no duration
 _LATE = re.compile(
     r" (?:in the (?:morning|(?P<en>afternoon|evening))|(?:am )?(?i:morgens?|vormittags?|(?P<de>nachmittags?|abends?))|"
     r"du matin|(?P<fr>du soir|de l['\u2019]apr\u00e8s-midi))(?!\w)"
@@ -88,7 +89,7 @@ _LATE = re.compile(
 _TIME = (
     r"(?P<hour>[01]?\d|2[0-4])(?:(?:[:.](?P<minute>[0-5]\d))?\s?"
     r"(?:(?P<half>[aApP])\.?[mM](?!\w)|Uhr(?: (?P<after>[0-5]\d))?(?!\w))|"
-    r":(?P<minutes>[0-5]\d)(?![\w:]|[., ]\d)| ?h(?:eures?)? ?(?P<french>[0-5]\d)(?!\w| ?min))"
+    r":(?P<minutes>[0-5]\d)(?![\w:]|[., ]\d)|h(?P<french>[0-5]\d)(?!\w| ?min))"
 )
 
 
@@ -99,17 +100,20 @@ def time_pattern(language: str) -> str:
     before = [word.partition("=")[0] for word in tables.get(f"{language} before an hour", [])]
     if before:
         words.append(f"(?:{'|'.join(before)}) (?:{'|'.join(tables[f'{language} hours'])})(?: uhr)?")
-    return rf"{_TIME}|(?P<clock>(?i:(?:12 )?(?:{'|'.join(words)})))(?!\w)"
+    times = _TIME.replace("|h(?P", "| ?h(?:eures?)? ?(?P") if language == "fr" else _TIME
+    return rf"{times}|(?P<clock>(?i:(?:12 )?(?:{'|'.join(words)})))(?!\w)"
 
 
 def time_of(text: str, found: re.Match[str], language: str) -> tuple[int, str]:
     """Return where a time of the day ends, with what says after it that it is late, and the time, as `15:30`."""
-    if clock := (found["clock"] or "").lower().removeprefix("12 "):
+    if clock := lower(found["clock"] or "").removeprefix("12 "):
         tables = named_lines(_TABLES)
         *before, last = clock.removesuffix(" uhr").split()
         names = tables.get(f"{language} hours", [])
         hours = valued(tables["hours"]) | {word: i for i, word in enumerate(names, start=1)}
-        minutes = 60 * hours[last] + valued(tables.get(f"{language} before an hour", [])).get(" ".join(before), 0)
+        added = valued(tables.get(f"{language} before an hour", [])).get(" ".join(before), 0)
+        minutes = 60 * (hours[last] % 12 if before else hours[last]) + added
+        minutes += 720 * (bool(before) and minutes < 60)  # `quarter to one` is rather 12:45 than 0:45
     else:
         hour, half = int(found["hour"]), (found["half"] or "").lower()
         minute = next((found[name] for name in ("minute", "minutes", "after", "french") if found[name]), "00")
@@ -117,9 +121,9 @@ def time_of(text: str, found: re.Match[str], language: str) -> tuple[int, str]:
     return _late(text, found.end(), minutes)
 
 
-def hours_of_day(text: str, start: int, end: int, hours: float) -> tuple[int, str] | None:
+def hours_of_day(text: str, start: int, end: int, hours: Fraction) -> tuple[int, str] | None:
     """Return the same of hours that are a time of the day, as `trois heures du matin`; None: they are a duration."""
-    if hours > 24 or not (_LATE.match(text, end) or _BEFORE_HOUR.search(text, max(0, start - 8), start)):
+    if not 0 <= hours <= 24 or not (_LATE.match(text, end) or _BEFORE_HOUR.search(text, max(0, start - 8), start)):
         return None
     return _late(text, end, int(60 * hours))
 

@@ -133,3 +133,11 @@ def table_lines(*path: str) -> list[str]:
     table = files("moverank.rerank.words").joinpath(*path)
     lines = table.read_text("utf-8").splitlines() if table.is_file() else []
     return [line for line in lines if line and not line.startswith("# ")]
+
+
+_FOLDED = str.maketrans({"\u017f": "s", "\u0130": "i", "\u0131": "i", "\u212a": "k"})
+
+
+def lower(phrase: str) -> str:
+    """Return a phrase in lower case, with the letters that a pattern takes for others in any case."""
+    return phrase.translate(_FOLDED).lower()

@@ -6,8 +6,9 @@ whole clause changes, `not`, `without` and `nobody` are negations of some words,
 has no meaning, and all others are limits of their own.
 
 The lines that `_LISTS` names have single words: negations; those that change only the next word; those that change the
-words before them if none follows (`er zahlt nicht`); words that end the clause of these; labels, whose number has no
-unit (`group 1 and 5 mg`); words with contrary meanings; abbreviations.
+words before them if none follows (`er zahlt nicht`); words that end the clause of these, and that of a prohibition;
+labels, whose number has no unit (`group 1 and 5 mg`); words with contrary meanings; abbreviations; beginnings of words
+that `in` and `dis` negate; endings of forms of a word.
 """
 
 import re
@@ -15,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from moverank.rerank.words.languages import named_lines
+from moverank.rerank.words.languages import lower, named_lines
 
 FREE_OF = frozenset({"free", "frei"})
 """The words after a hyphen that negate the word before it: `sugar-free`."""
@@ -39,26 +40,36 @@ _SIGNS = {
     **dict.fromkeys(("~", "\u2248"), "~"),
     "\u00b1": "\u00b1",
 }
-NEGATION, OF_WORD, AFTER_VERB, CLAUSE_END = (
-    "negation",
-    "negation of a word",
-    "negation after the verb",
-    "end of a clause",
-)
-LABEL, _OPPOSITE, _SHORT = "number of a label", "opposite", "abbreviation"
-_LISTS = (NEGATION, OF_WORD, AFTER_VERB, CLAUSE_END, LABEL, _OPPOSITE, _SHORT)
+NEGATION, OF_WORD, AFTER_VERB = "negation", "negation of a word", "negation after the verb"
+CLAUSE_END, FORBIDDEN_END, LABEL = "end of a clause", "end of a prohibition", "number of a label"
+_OPPOSITE, _SHORT, _NEGATABLE, INFLECTION = "opposite", "abbreviation", "with a negative prefix", "inflection"
+_LISTS = (NEGATION, OF_WORD, AFTER_VERB, CLAUSE_END, FORBIDDEN_END, LABEL, _OPPOSITE, _SHORT, _NEGATABLE, INFLECTION)
 _SPACE = r"[^\S\n]*+\n?+[^\S\n]*+"
 _NEVER = "(?!)"
 _LONGEST = 40  # characters of a comparator
 
 
-_NEGATING = re.compile(r"(?:un|non|in|im|ir|il|dis)(?P<after>\w{3,})|(?P<before>\w{3,})(?:less|los|frei)")
+_NEGATING = re.compile(
+    r"(?:un|non)(?P<after>\w{3,})|(?:in|im|ir|il|dis)(?P<listed>\w{4,})|(?P<before>\w{3,})(?:less|los|frei)"
+)
+_ADJECTIVE = re.compile(
+    r"\w+(?:ig|lich|sam|bar|haft|isch|wahr|klar|gleich|sicher|annt|ert|igt|net|ielt|aubt)(?:e[mnrs]?)?"
+)
 
 
-def negated_word(word: str) -> str:
-    """Return the word that a prefix or a suffix negates, as `valid` in `invalid`, "" without one."""
+def negated_word(word: str, language: str) -> str:
+    """Return the word that a prefix or a suffix negates, as `valid` in `invalid`, "" without one.
+
+    Prefixes that begin many other words, too, as in `informed`, count before words of a table only; in German, `un`
+    before adjectives, as in `ungültig`.
+    """
     found = _NEGATING.fullmatch(word)
-    return "" if found is None else found["after"] or found["before"]
+    if found is None:
+        return ""
+    if listed := found["listed"]:
+        return listed if listed.startswith(tuple(limits_of(language).lists[_NEGATABLE])) else ""
+    base = found["after"] or found["before"]
+    return base if found["before"] or language != "de" or _ADJECTIVE.fullmatch(base) else ""
 
 
 def opposites_of(word: str) -> Iterator[str]:
@@ -167,5 +178,5 @@ def _written(phrase: str) -> str:
 
 
 def _plain(phrase: str) -> str:
-    plain = " ".join(phrase.lower().replace("\u2019", "'").split())
+    plain = " ".join(lower(phrase).replace("\u2019", "'").split())
     return f"{plain[:-1]}e" if plain.endswith(" d'") else plain

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
-from moverank.rerank.words.languages import named_lines, valued
+from moverank.rerank.words.languages import lower, named_lines, valued
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class NumberWords:
 
     def value(self, text: str) -> Fraction:
         """Return the value of a number in words."""
-        if (half := _GERMAN_HALF.fullmatch(text.lower())) is not None:
+        if (half := _GERMAN_HALF.fullmatch(lower(text))) is not None:
             return self.value(half["full"] or "ein") + Fraction(1, 2)
-        *others, last = re.findall(r"\w+", text.lower())
+        *others, last = re.findall(r"\w+", lower(text))
         counted = " ".join(others if last in self.parts else (*others, last))
         total = current = 0
         for word in re.findall("|".join(sorted(self.values, key=len, reverse=True)), counted):
@@ -58,13 +58,17 @@ def number_words(language: str) -> NumberWords | None:
     named = "|".join(re.escape(one) for one in sorted(scales, key=len, reverse=True))
     any_part = "|".join(sorted(parts, key=len, reverse=True))
     whole = {"en": _english, "de": _german, "fr": _french}[language](small, tens)
-    fraction = r"a third(?=\s+(?:of|less|more|fewer)\b|\s*+(?!\w))|(?!a third)"  # not as in `a third party`
-    fraction += rf"(?:(?:{'|'.join((*small[1:10], 'a', 'une'))})[ -])(?:{any_part})|(?:{'|'.join(alone)})"
+    several = rf"(?:{'|'.join((*small[1:10], 'a', 'une'))})[ -](?:{any_part})"
+    if language == "en":  # not as in `a third party` and `two third parties`
+        end = r"(?=\s+(?:of|less|more|fewer)\b|\s*+(?!\w))"
+        several = rf"(?:a|one)[ -](?:third|fifth){end}|(?!\w+ (?:third|fifth)\b){several}"
+    fraction = rf"(?:{several})|(?:{'|'.join(alone)})"
+    added_parts = "|".join(sorted(added, key=len, reverse=True))
     return NumberWords(
         rf"(?i:(?:{fraction}|{whole})(?!\w))",
         re.compile(rf"[\s-](?P<scale>{named}){'s?' if language == 'en' else ''}(?:(?<=')|(?!\w))"),
         scales,
-        re.compile(rf" (?P<part>{'|'.join(sorted(added, key=len, reverse=True))})(?:(?<=')|(?!\w))"),
+        re.compile(rf" (?P<part>{added_parts})(?:(?<=')|(?!\w))(?! (?:of|million|billion)\b)"),
         added,
         values | valued(tables[f"{language} others"]),
         parts,
@@ -73,12 +77,13 @@ def number_words(language: str) -> NumberWords | None:
 
 
 def _english(small: list[str], tens: list[str]) -> str:
-    ones = "|".join(small[1:10])
+    ones, scale = "|".join(small[1:10]), r"(?:thousand|million|billion)"
+    no_scale = rf"(?![- ](?:hundred|{scale})\b)"  # `one hundred and two hundred` are two numbers
     below = rf"(?:(?:{'|'.join(tens)})(?:[- ](?:{ones}))?|{'|'.join(sorted(small, key=len, reverse=True))})"
-    group = rf"(?:(?:{below}|a)[- ]hundred(?: (?:and )?{below})?|{below})"
+    group = rf"(?:(?:{below}|a)[- ]hundred(?: (?:and )?{below}(?!\w){no_scale})?|{below})"
     before = r"(?= (?:thousand|million|billion|dozen|\w+ and a (?:half|quarter))(?!\w))"
     return (
-        rf"(?:(?:{group} (?:thousand|million|billion),? (?:and )?){{0,3}}{group}|an?{before})"
+        rf"(?:(?:{group} {scale},? (?:and )?){{1,3}}{group}(?!\w){no_scale}|{group}|an?{before})"
         r"(?![- ](?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)(?!\w))"
     )
 

@@ -9,7 +9,7 @@ from unicodedata import numeric
 
 from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.words.dates import date_of, date_pattern, hours_of_day, time_of, time_pattern
-from moverank.rerank.words.limiting_words import LABEL, limits_of
+from moverank.rerank.words.limiting_words import LABEL, Limits, limits_of
 from moverank.rerank.words.measures import CODES, COMMA_LANGUAGES, CURRENCIES, Conversion, measure_of, money_of
 from moverank.rerank.words.number_words import number_words
 from moverank.rerank.words.unit import Unit, UnitKind
@@ -43,12 +43,15 @@ def typed_numbers(text: str, language: str) -> Iterator[Unit]:
             continue
         if waiting is not None:
             between = text[waiting.end : number.start]
-            if (pair := waiting.paired(number, between) or waiting.with_rest(number, between)) is not None:
+            is_label = _is_label(text, waiting.start, language)
+            is_apart = (is_label and between in _SHARES) or text[number.end : number.end + 1] == "/"  # `3/4/2020`
+            pair = None if is_apart else waiting.paired(number, between) or waiting.with_rest(number, between)
+            if pair is not None:
                 waiting = pair
                 continue
             joined = _YEARS if waiting.kind == "date" else _RANGE
             is_joined = joined.fullmatch(text, waiting.end, number.start) is not None
-            is_range = is_joined and number.convert is not None and not _is_label(text, waiting.start, language)
+            is_range = is_joined and number.convert is not None and not is_label
             for unit in (waiting.in_unit(number) if is_range else waiting).units(text, last, language, number.start):
                 last = unit.end
                 yield unit
@@ -81,6 +84,7 @@ class _Number:
             return None
         if between in _SHARES:
             is_share = self.kind == other.kind == "number" and 0 < self.plain < other.plain <= _LARGEST_SHARE
+            is_share &= between != " in " or self.plain == 1  # `invested 5 in 10 firms`
             if is_share or between != " sur ":
                 return _plain_number(self.start, other.end, self.plain / other.plain) if is_share else None
         if between == "/" and 0 < self.plain < other.plain <= _DENOMINATOR:
@@ -100,14 +104,16 @@ class _Number:
         """Return the sum of this quantity and the next, in a smaller unit, as in `1 h 30 min`; None: they are two."""
         if between != " " or not (self.convert and other.convert and self.plain and other.plain):
             return None
-        if self.dimension != other.dimension or self.convert(Fraction(1)) <= other.convert(Fraction(1)):
+        factor = other.convert(Fraction(1))
+        is_smaller = self.dimension == other.dimension and self.convert(Fraction(1)) > factor
+        if not is_smaller or self.plain < 0 or self.convert(Fraction(0)) or other.convert(Fraction(0)):
             return None
         value = self.convert(self.plain) + other.convert(other.plain)
-        return replace(other, start=self.start, value=f"{value} {self.dimension}")
+        return replace(other, start=self.start, plain=value / factor, value=f"{value} {self.dimension}")
 
     def in_unit(self, other: "_Number") -> "_Number":
         """Return the first number of a range, as `5` in `5-10 mg`, in the unit of the last."""
-        if self.plain is None or self.kind == "quantity" or other.convert is None:
+        if self.plain is None or self.convert is not None or other.convert is None:
             return self
         return replace(self, kind="quantity", value=f"{other.convert(self.plain)} {other.dimension}")
 
@@ -124,7 +130,7 @@ class _Number:
             before, after = limits.before(text, self.start), limits.after(text, self.end)
             if before is not None and before[0] >= last:
                 unit = replace(unit, start=before[0], value=f"{before[1]} {self.value}")
-            elif after is not None and not (following and _begins_before(limits.before(text, following), after[1])):
+            elif after is not None and not (following and self._is_of_next(text, after, following, limits)):
                 unit = replace(unit, value=f"{after[2]} {self.value}")
                 comparator = replace(unit, start=after[0], end=after[1], value="")
             if is_year and unit.value != self.value:
@@ -134,10 +140,11 @@ class _Number:
         if comparator is not None:
             yield comparator
 
-
-def _begins_before(comparator: tuple[int, str] | None, place: int) -> bool:
-    """Return whether there is a comparator that begins before a place."""
-    return comparator is not None and comparator[0] < place
+    @staticmethod
+    def _is_of_next(text: str, after: tuple[int, int, str], following: int, limits: Limits) -> bool:
+        """Return whether a comparator after this number is rather that of the next one, which begins at `following`."""
+        before = limits.before(text, following)
+        return following < after[0] or (before is not None and before[0] < after[1])
 
 
 @cache
@@ -149,7 +156,7 @@ def _pattern(language: str) -> re.Pattern[str]:
     signs = "".join(CURRENCIES)
     spaced = rf"\d{{1,3}}(?: \d{{3}}){{1,{_GROUPS}}}(?!\d)" if language in COMMA_LANGUAGES else _SPACED
     number = (
-        rf"(?<!\w[{signs}])(?P<sign>{_NO_RANGE}[{_MINUS}]|(?i:minus|(?<!au )moins) )?"
+        rf"(?<!\w[{signs}])(?P<sign>{_NO_RANGE}[{_MINUS}]|(?<!or )(?<!ou )(?<!oder )(?i:minus|(?<!au )moins) )?"
         rf"(?:(?P<money>[A-Z]{{0,3}}[{signs}]|{'|'.join(CODES)})\s?)?"
         rf"(?:(?P<whole>\d{{1,3}}(?:[{group}]\d{{3}}){{1,{_GROUPS}}}(?!\d)|{spaced}|\d+)(?P<rest>(?:{point}\d+{other})?)"
         rf"(?P<part>[{_VULGAR}]?)|(?P<dot>\.\d+)|(?P<vulgar>[{_VULGAR}]))"
@@ -231,7 +238,7 @@ def _quantity(
 ) -> _Number:
     """Return a quantity whose unit ends at `end`; a time of the day if it is one, as in `trois heures du matin`."""
     end, value = _with_part(text, end, value, language)
-    if dimension == "s" and convert(Fraction(1)) == 3600 and (at := hours_of_day(text, start, end, float(value))):
+    if dimension == "s" and convert(Fraction(1)) == 3600 and (at := hours_of_day(text, start, end, value)):
         return _Number(start, at[0], "number", at[1])
     return _Number(start, end, "quantity", f"{convert(value)} {dimension}", value, convert, dimension)
 

@@ -14,19 +14,27 @@ from functools import cache
 from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.words.dates import weekdays
 from moverank.rerank.words.languages import named_lines
-from moverank.rerank.words.limiting_words import AFTER_VERB, CLAUSE_END, FREE_OF, OF_WORD, Limits, limits_of
+from moverank.rerank.words.limiting_words import (
+    AFTER_VERB,
+    CLAUSE_END,
+    FORBIDDEN_END,
+    FREE_OF,
+    OF_WORD,
+    Limits,
+    limits_of,
+)
 from moverank.rerank.words.tokenizer import Tokenizer
 from moverank.rerank.words.typed_numbers import typed_numbers
 from moverank.rerank.words.unit import Unit, UnitKind
 
 _PORTION = 2000  # words, or characters with numbers, between two checks of the time
 _SCOPE = 2  # words after a negation that it changes
-_CLAUSE = 100  # words before and after a prohibition, which changes the whole clause
 _NEGATED = ("word", "limit", "name")
+_WORDS = ("word", "name")
 _NAMES = frozenset("ca en es fr it nl pt sv".split())  # noqa: SIM905 - a list of codes
 _IN_SENTENCE = re.compile(r"[\w,;)%'\u2019] ?$")  # before a word with a capital that begins no sentence
 _LABEL = re.compile(r"[a-z\u00df-\u00ff] (?:[A-HJ-Z]|I[IVX]+|[VX]I*)\Z")  # as in `vitamin A` and `part II`
-_APOSTROPHES = frozenset("'\u2019\u02bc")
+APOSTROPHES = frozenset("'\u2019\u02bc")
 _CLAUSE_END = re.compile(
     r",(?!(?:[^\W\d_]|[ -]){0,100}\bzu [^\W\d_]+n\b)|"  # as in `es ist verboten, hier zu rauchen`
     r"[.;:!?()\[\]{}\"\u2026\u2013\u2014\u3001\u3002\uff0c\u060c\u061b\u061f|]|\n\s*\n|"
@@ -49,12 +57,15 @@ def _words(text: str, tokenizer: Tokenizer, typed: list[Unit]) -> list[Unit]:
     limits = limits_of(tokenizer.language)
     phrases = {one.start(): one for one in limits.words.finditer(text)}
     names = weekdays(tokenizer.language) | limits.abbreviations
-    outside, polarity, starts = _without(text, typed), _Polarity(limits), [one.start for one in typed]
+    clause_ends = [one.start() for one in _CLAUSE_END.finditer(_without(text, typed))]
+    polarity, starts = _Polarity(limits), [one.start for one in typed]
     inside = last = 0
     for start, end, word, place in _spans(text, tokenizer, typed):
         if start < inside:
             continue
-        ends = _CLAUSE_END.search(outside, last, start if place < 0 else typed[place].start) is not None
+        here = start if place < 0 else typed[place].start
+        ends = bisect_left(clause_ends, last) < bisect_left(clause_ends, here)
+        last = max(last, here)
         if place >= 0:
             typed[place] = polarity.of_typed(typed[place], ends=ends)
             continue
@@ -65,13 +76,15 @@ def _words(text: str, tokenizer: Tokenizer, typed: list[Unit]) -> list[Unit]:
                 typed[i] = replace(typed[i], value="")  # as `two` in `each of the two`
             polarity.limit(start, inside, limits.of(phrase[0]))
         elif negates(text, end, word, limits.negations):
-            polarity.negate(word, is_prefix=text[end : end + 1] == "-")
+            is_verb = _PARTICIPLE.match(text, end) is None
+            polarity.negate(word, is_prefix=text[end : end + 1] == "-", of_verb=is_verb)
         elif word in limits.negations and _said_by_ne(text, end) == "only":
             polarity.limit(start, end, "only")
         elif word in FREE_OF and text[start - 1 : start] == "-":
             polarity.negate_last()
         elif kind := _kind(text, start, word, tokenizer):
-            polarity.add(Unit(start, end, kind, names.get(word, word)), 1)
+            whole = names.get(f"{word}.", word) if text[end : end + 1] == "." else word
+            polarity.add(Unit(start, end, kind, names.get(whole, whole)), 1)
         last = end
     return polarity.ended()
 
@@ -92,8 +105,10 @@ def _spans(text: str, tokenizer: Tokenizer, typed: Sequence[Unit]) -> Iterator[t
 
 
 _MAY = ("limit", "may", "")
+_LONGEST_PART = 100  # units; a limit keeps the time linear
 _QUANTIFIERS = ("all", "always", "both", "many", "most", "often")
 _REVERSE = {">=": "<", "<=": ">", ">": "<=", "<": ">="}
+_PARTICIPLE = re.compile(r"\s+\w+[tn]e[mnrs]?\s+(?!werden\b|und\b|oder\b)\w")  # `die nicht gezahlte Miete`
 
 
 @dataclass(slots=True)
@@ -108,13 +123,19 @@ class _Polarity:
     """Whether no word is between the last negation and this place."""
     _after_verb: bool = False
     """Whether the last negation is one that follows the verb."""
-    _clause: int = 0
-    """The number of units before the clause."""
+    _is_forbidden: bool = False
+    """Whether a prohibition reverses the polarity of all words up to the end of its clause."""
+    _may: bool = False
+    """Whether `may` is in the clause."""
+    _part: int = 0
+    """The number of units before this part of the sentence."""
 
     def go_on(self, word: str, *, ends: bool) -> None:
         """Go on to the next word; `ends`: a clause ends before it."""
         if ends or word in self.limits.lists[CLAUSE_END]:
             self._end_clause()
+        elif word in self.limits.lists[FORBIDDEN_END]:
+            self._is_forbidden, self._part = False, len(self.units)
 
     def of_typed(self, unit: Unit, *, ends: bool) -> Unit:
         """Return a typed unit that a negation right before it changes, or whose comparator one before it reverses.
@@ -131,8 +152,9 @@ class _Polarity:
 
     def _end_clause(self) -> None:
         if self._is_next and self._after_verb:
-            self._negate_around(_SCOPE)
-        self._left, self._is_next, self._clause = 0, False, len(self.units)
+            self._reverse(max(self._part, len(self.units) - _SCOPE))
+        self._left, self._is_next, self._part = 0, False, len(self.units)
+        self._is_forbidden = self._may = False
 
     def ended(self) -> list[Unit]:
         """Return all units."""
@@ -141,38 +163,49 @@ class _Polarity:
 
     def limit(self, start: int, end: int, meaning: str) -> None:
         """Add a limit, or what else a phrase says."""
-        value = meaning.removeprefix("not ")
-        if value != meaning:
-            self._negate_around(_CLAUSE)
         if meaning in ("not", "without"):
-            self.negate("", is_prefix=meaning == "without")
-        elif meaning == "nobody":
-            self._negate_around(_CLAUSE)
+            self.negate("", is_prefix=meaning == "without", of_verb=True)
         elif meaning != "nothing":
-            only_it = self._is_next and value in _QUANTIFIERS
-            self.add(Unit(start, end, "limit", value), 0)
-            if only_it:  # `not all members` says nothing of those who are
-                self.units[self._clause : -1] = [replace(one, negated=False) for one in self.units[self._clause : -1]]
-                self._left, self._is_next = 0, False
+            value = meaning.removeprefix("not ")
+            if value != meaning or meaning == "nobody":
+                self._forbid()
+            only_it = self._is_next and value in _QUANTIFIERS  # `not all members` says nothing of those who are
+            unit = Unit(start, end, "limit", value, negated=value != meaning or self._left > 0)
+            self.units.append(unit)
+            self._may |= unit.key == _MAY
+            self._left *= not only_it
+            self._is_next &= not only_it
 
     def add(self, unit: Unit, words: int) -> None:
         """Add a unit, which counts as some words of a negation's scope."""
-        is_near = self._is_next or unit.kind != "name" or self._left > _SCOPE  # `not enforceable in Ontario`
-        self.units.append(replace(unit, negated=self._left > 0 and is_near and unit.kind in _NEGATED))
+        is_near = self._is_next or unit.kind != "name"  # `not enforceable in Ontario`
+        negated = (self._left > 0 and is_near) != self._is_forbidden
+        self.units.append(replace(unit, negated=negated and unit.kind in _NEGATED))
         self._left = max(0, self._left - words)
         self._is_next &= not words
 
-    def negate(self, word: str, *, is_prefix: bool) -> None:
-        """Change the polarity of the words after a negation; of those before it, if it ends a clause after the verb."""
+    def negate(self, word: str, *, is_prefix: bool, of_verb: bool) -> None:
+        """Change the polarity of the words after a negation; of those before it, if it ends a clause after the verb.
+
+        `of_verb`: it is no negation of the participle after it. After `may`, it is a prohibition.
+        """
         self._left, self._is_next = 1 if is_prefix or word in self.limits.lists[OF_WORD] else _SCOPE, True
         self._after_verb = word in self.limits.lists[AFTER_VERB]
-        if self._after_verb and any(one.key == _MAY for one in self.units[self._clause :]):
-            self._negate_around(_CLAUSE)  # a prohibition
+        if self._after_verb and self._may and of_verb:
+            self._forbid()
+            self._left, self._is_next, self._may = 0, False, False
 
-    def _negate_around(self, words: int) -> None:
-        """Change the polarity of some words of the clause before this place, and of as many after it."""
-        self._left, first = words, max(self._clause, len(self.units) - words)
-        self.units[first:] = [replace(one, negated=one.kind in _NEGATED) for one in self.units[first:]]
+    def _forbid(self) -> None:
+        """Reverse the polarity of the words of the clause, before this place and after it."""
+        self._reverse(self._part)
+        self._is_forbidden = True
+
+    def _reverse(self, first: int) -> None:
+        """Reverse the polarity of the words of the clause from a unit on, and of `may`."""
+        for place in range(max(first, len(self.units) - _LONGEST_PART), len(self.units)):
+            unit = self.units[place]
+            if unit.kind in _WORDS or unit.key == _MAY:
+                self.units[place] = replace(unit, negated=not unit.negated)
 
     def negate_last(self) -> None:
         """Change the polarity of the last word, as in `sugar-free`."""
@@ -188,7 +221,7 @@ def _kind(text: str, start: int, word: str, tokenizer: Tokenizer) -> UnitKind | 
     language = tokenizer.language
     if _LABEL.match(text, max(0, start - 2), start + len(word)):
         return "name"
-    if word in tokenizer.stop_words:
+    if word in tokenizer.stop_words or (word == "a" and language == "fr"):
         return None
     if any(char.isdigit() for char in word) or word in weekdays(language) or _substance().fullmatch(word):
         return "name"
@@ -214,7 +247,7 @@ def _without(text: str, typed: Sequence[Unit]) -> str:
 
 
 _NE = re.compile(
-    r"(?!\W+(?:\w+\W+){0,5}?pas (?:plus|moins) d)"  # a comparator
+    r"(?!\W+(?:\w+\W+){0,5}?pas (?:(?:plus|moins) d|seulement|uniquement))"  # says no negation
     r"\W+(?:\w+\W+){0,5}?(?:pas|(?P<only>que?\b)|plus|jamais|aucune?|rien|personne|point|gu\u00e8re|"
     r"ni|null?e?)\b",
     re.IGNORECASE,
@@ -233,7 +266,7 @@ def negates(text: str, end: int, word: str, negations: frozenset[str]) -> bool:
     In French, `ne` alone is none, as in `avant qu'il ne parte`.
     """
     if word in ("ne", "n") and word in negations:
-        return (word == "ne" or text[end : end + 1] in _APOSTROPHES) and _said_by_ne(text, end) == "not"
+        return (word == "ne" or text[end : end + 1] in APOSTROPHES) and _said_by_ne(text, end) == "not"
     if word in negations:
         return True
-    return text[max(0, end - 3) : end].lower() in {f"n{sign}t" for sign in _APOSTROPHES}
+    return text[max(0, end - 3) : end].lower() in {f"n{sign}t" for sign in APOSTROPHES}

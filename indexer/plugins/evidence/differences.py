@@ -2,15 +2,19 @@
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice, takewhile
 
 from moverank.indexer.plugins.evidence.comparison_marks import REASONS, ComparedMark, Piece, Side, pieces
 from moverank.rerank.plugins.evidence.evidence import Evidence, SentenceEvidence
 from moverank.rerank.plugins.evidence.text_changes import TextChanges
 from moverank.rerank.ranking import Span
 from moverank.rerank.words.sentence_spans import sentence_spans
+
+_NEAR = 1000  # characters of a long sentence that are shown before and after a place
+_ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +50,9 @@ class _Sentences:
 
     @cached_property
     def _marks_of(self) -> dict[Span, list[ComparedMark]]:
-        """Return the marks in each sentence, cut to it."""
+        """Return the marks in each sentence, cut to it, in order."""
         found = defaultdict[Span, list[ComparedMark]](list)
-        for mark in self._marks:
+        for mark in sorted(self._marks, key=lambda mark: mark.span.start):
             for span in self.over(mark.span):
                 cut = Span(span.part, max(mark.span.start, span.start), min(mark.span.end, span.end))
                 found[span].append(replace(mark, span=cut))
@@ -58,11 +62,8 @@ class _Sentences:
         """Yield the sentences that a span touches."""
         own = self._by_part[span.part]
         first = max(0, bisect_right(own, span.start, key=lambda one: one.start) - 1)
-        for one in own[first:]:
-            if one.start >= span.end:
-                return
-            if one.end > span.start:
-                yield one
+        touched = takewhile(lambda one: one.start < span.end, islice(own, first, None))
+        return (one for one in touched if one.end > span.start)
 
     def at(self, part: int | None, place: int) -> Span | None:
         """Return the sentence at a place, or the one before it."""
@@ -70,15 +71,21 @@ class _Sentences:
         number = bisect_right(own, place, key=lambda one: one.start) - 1
         return own[max(0, number)] if own else None
 
-    def marked(self, span: Span) -> MarkedSentence:
-        """Return a sentence with its marks."""
-        text = self._texts[span.part]
-        marks = [
-            replace(mark, span=Span(span.part, mark.span.start - span.start, mark.span.end - span.start))
-            for mark in self._marks_of[span]
+    def marked(self, span: Span, near: int | None = None) -> MarkedSentence:
+        """Return a sentence with its marks; of a long one, what is `near` a place of the text, None: all."""
+        text, start, end = self._texts[span.part], span.start, span.end
+        if near is not None:
+            start, end = max(start, near - _NEAR), min(end, near + _NEAR)
+        marks = self._marks_of[span]
+        first = max(0, bisect_right(marks, start, key=lambda mark: mark.span.start) - 1)
+        found = [
+            replace(mark, span=Span(span.part, max(mark.span.start, start) - start, min(mark.span.end, end) - start))
+            for mark in takewhile(lambda mark: mark.span.start < end, islice(marks, first, None))
+            if mark.span.end > start
         ]
-        line = text.count("\n", 0, span.start) + 1
-        return MarkedSentence(self._name, line, tuple(pieces(text[span.start : span.end], marks)))
+        cut = [Piece(_ELLIPSIS * is_cut, (), ()) for is_cut in (start > span.start, end < span.end)]
+        shown = (piece for piece in (cut[0], *pieces(text[start:end], found), cut[1]) if piece.text)
+        return MarkedSentence(self._name, text.count("\n", 0, span.start) + 1, tuple(shown))
 
 
 def _all_sentences(texts: Iterable[tuple[int | None, str]]) -> Iterator[Span]:
@@ -91,12 +98,13 @@ def evidence_differences(evidence: Evidence, sides: Sequence[Side]) -> list[Diff
     sources = {side.name: _Sentences(side) for side in sides[1:]}
     texts, found = dict(sides[0].texts), list[Difference]()
     for sentence in (one for one in evidence.sentences if one.uncovered):
-        units = Counter[tuple[str, Span]]()
+        units, places = Counter[tuple[str, Span]](), dict[tuple[str, Span], int]()
         for one in sentence.carried:
             if (there := sources[one.key].at(one.source.part, one.source.start)) is not None:
                 units[one.key, there] += one.units
-        key, span = max(units, key=lambda one: units[one]) if units else ("", None)
-        beside = None if span is None else sources[key].marked(span)
+                places.setdefault((one.key, there), one.source.start)
+        most = max(units, key=units.__getitem__) if units else None
+        beside = None if most is None else sources[most[0]].marked(most[1], places[most])
         found.append(Difference(claim.marked(sentence.span), beside, _why(sentence, texts)))
     return found
 
@@ -113,35 +121,43 @@ def _why(sentence: SentenceEvidence, texts: Mapping[int | None, str]) -> str:
 def changes_differences(changes: TextChanges, sides: Sequence[Side]) -> list[Difference]:
     """Return the sentences of two versions with a change, each beside the one that has most of it in the other."""
     old, new = map(_Sentences, sides)
-    shared = defaultdict[tuple[bool, Span], Counter[Span]](Counter)  # by version and sentence: the units of others
-    for one in changes.changes:
-        if one.old is not None and one.new is not None:
-            for here in new.over(one.new):
-                size = min(here.end, one.new.end) - max(here.start, one.new.start)
-                there = old.at(one.old.part, one.old.start + max(0, here.start - one.new.start))
-                if there is not None:
-                    shared[True, here][there] += size
-                    shared[False, there][here] += size
-    found = dict[tuple[Span | None, Span | None], set[str]]()
+    of_new, of_old = _partners(changes, old, new)
+    found = dict[tuple[Span | None, Span | None], tuple[set[str], int | None, int | None]]()
     for one in changes.changes:
         for here in new.over(one.new) if one.new is not None and one.state != "kept" else ():
-            found.setdefault((_most(shared[True, here]), here), set()).add(one.state)
+            there, place = of_new.get(here, (None, None))
+            found.setdefault((there, here), (set(), place, None))[0].add(one.state)
         for here in old.over(one.old) if one.new is None and one.old is not None else ():
-            found.setdefault((here, _most(shared[False, here])), set()).add(one.state)
-    return [_changed(old.marked, new.marked, pair, states) for pair, states in found.items()]
+            there, place = of_old.get(here, (None, None))
+            found.setdefault((here, there), (set(), None, place))[0].add(one.state)
+    listed = list[Difference]()
+    for (before, after), (states, place, new_place) in found.items():
+        first = None if before is None or states == {"moved"} else old.marked(before, place)  # once, if it only moved
+        second = None if after is None else new.marked(after, new_place)
+        listed.append(Difference(first, second, ", ".join(sorted(states))))
+    return listed
 
 
-def _most(units: Counter[Span]) -> Span | None:
-    return max(units, key=lambda one: units[one]) if units else None
+_Partners = dict[Span, tuple[Span, int]]
 
 
-def _changed(
-    old: Callable[[Span], MarkedSentence],
-    new: Callable[[Span], MarkedSentence],
-    pair: tuple[Span | None, Span | None],
-    states: set[str],
-) -> Difference:
-    """Return the difference of two sentences; of one that only moved, it is once in it."""
-    before, after = pair
-    first = None if before is None or states == {"moved"} else old(before)
-    return Difference(first, None if after is None else new(after), ", ".join(sorted(states)))
+def _partners(changes: TextChanges, old: _Sentences, new: _Sentences) -> tuple[_Partners, _Partners]:
+    """Return the old sentence that has most of each new one, with a place in it, and the same of each old one."""
+    units = (defaultdict[Span, Counter[Span]](Counter), defaultdict[Span, Counter[Span]](Counter))
+    places = dict[tuple[Span, Span], tuple[int, int]]()
+    for one in changes.changes:
+        if one.old is None or one.new is None:
+            continue
+        for here in new.over(one.new):
+            first = max(here.start, one.new.start)
+            place = one.old.start + first - one.new.start
+            if (there := old.at(one.old.part, place)) is not None:
+                size = min(here.end, one.new.end) - first
+                units[0][here][there] += size
+                units[1][there][here] += size
+                places.setdefault((there, here), (place, first))
+    of_new, of_old = ({one: max(some, key=some.__getitem__) for one, some in own.items()} for own in units)
+    return (
+        {here: (there, places[there, here][0]) for here, there in of_new.items()},
+        {there: (here, places[there, here][1]) for there, here in of_old.items()},
+    )

@@ -19,7 +19,7 @@ from moverank.rerank.errors import OptionError, TooLarge
 from moverank.rerank.ranking import Span
 from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.words.embedding import Embedding
-from moverank.rerank.words.limiting_words import limits_of, negated_word, opposites_of
+from moverank.rerank.words.limiting_words import INFLECTION, limits_of, negated_word, opposites_of
 from moverank.rerank.words.sentence_spans import sentence_spans
 from moverank.rerank.words.tokenizer import Tokenizer, stem_words, stemmer_named
 from moverank.rerank.words.typed_units import units_of
@@ -155,65 +155,84 @@ def allowed_arcs(
         return rows[order], columns[order], cost[order]
 
 
-_Form = tuple[str, str, str]  # "word", "name", "stem" or another kind, value and polarity of what a unit says
+_Form = tuple[str, str, str]  # "word", "name", "stem", "bare" or another kind, value and polarity of what a unit says
+_ENDING = 2  # letters of the endings of forms, in languages without a table of them
 
 
 class Said:
     """What the units of sources say, in all the forms in which a claim may say the same."""
 
     def __init__(self, own: Sequence[UnitKey], others: Sequence[UnitKey], language: str) -> None:
-        stemmer = stemmer_named(language)
-        opposites = limits_of(language).opposites
+        stemmer, limits = stemmer_named(language), limits_of(language)
+        self._language, self._endings = language, limits.lists[INFLECTION]
         words = [value for kind, value, _ in (*own, *others) if kind == "word"]
-        forms = list({form for word in words for form in (word, negated_word(word))}.union(*opposites))
+        forms = list({form for word in words for form in (word, negated_word(word, language))}.union(*limits.opposites))
         self._stem = dict(zip(forms, stem_words(forms, stemmer) if stemmer else forms, strict=True))
         self._contrary = defaultdict[str, list[str]](list)
-        for first, second in opposites:
+        for first, second in limits.opposites:
             self._contrary[self._stem[first]].append(self._stem[second])
             self._contrary[self._stem[second]].append(self._stem[first])
-        self._columns = defaultdict[_Form, list[int]](list)
+        self._columns = defaultdict[_Form, list[tuple[int, str]]](list)
         for j, key in enumerate(others):
-            for kind, value, polarity in self._implied(key):
-                self._columns[kind, value, polarity].append(j)
+            for (kind, value, polarity), word in self._implied(key):
+                self._columns[kind, value, polarity].append((j, word))
                 if not polarity.endswith("if"):
-                    self._columns[kind, value, f"{polarity} if".strip()].append(j)
+                    self._columns[kind, value, f"{polarity} if".strip()].append((j, word))
 
-    def pairs(self, forms: Iterable[Iterable[_Form]]) -> set[tuple[int, int]]:
-        """Return the units of the claim, which say these forms, and those of the sources that say them, too."""
-        return {(i, j) for i, some in enumerate(forms) for form in some for j in self._columns.get(form, ())}
+    def pairs(self, forms: Iterable[Iterable[tuple[_Form, str]]]) -> set[tuple[int, int]]:
+        """Return the units of the claim, which say these forms, and those of the sources that say them, too.
 
-    def same(self, key: UnitKey) -> Iterator[_Form]:
+        Each form has the word that it is made of, "" if any other word with that form will do.
+        """
+        both = ((i, form, word) for i, some in enumerate(forms) for form, word in some)
+        found = ((i, j, word, other) for i, form, word in both for j, other in self._columns.get(form, ()))
+        return {(i, j) for i, j, word, other in found if not word or self._is_form(word, other)}
+
+    def _is_form(self, word: str, other: str) -> bool:
+        """Return whether two words of one stem differ by endings of forms only: `ration` is no form of `rational`."""
+        size = next(
+            (i for i, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), min(len(word), len(other))
+        )
+        ends = [one[size:] for one in (word, other)]
+        doubled = [end[1:] if end[:1] == word[size - 1 : size] else end for end in ends]  # as in `stop` and `stopped`
+        known = self._endings or {end for end in ends if len(end) <= _ENDING}
+        return all(end in known or not end for end in ends) or all(end in known or not end for end in doubled)
+
+    def same(self, key: UnitKey) -> Iterator[tuple[_Form, str]]:
         """Yield a unit of the claim in the forms in which a source may say the same; `invalid` is `not valid`."""
         kind, value, polarity = key
-        yield key
+        yield key, ""
         if kind == "word":
-            yield "stem", self._stem[value], polarity
-            if negated := negated_word(value):
-                yield "stem", self._stem[negated], _other_polarity(polarity)
+            yield ("stem", self._stem[value], polarity), value
+            if negated := negated_word(value, self._language):
+                yield ("stem", self._stem[negated], _other_polarity(polarity)), negated
 
-    def otherwise(self, key: UnitKey) -> Iterator[_Form]:
+    def otherwise(self, key: UnitKey) -> Iterator[tuple[_Form, str]]:
         """Yield the forms of a unit with each other polarity."""
         kind, value, polarity = key
         for other in {"", "not", "if", "not if"} - {polarity}:
             yield from self.same((kind, value, other))
 
-    def contraries(self, key: UnitKey) -> Iterator[_Form]:
+    def contraries(self, key: UnitKey) -> Iterator[tuple[_Form, str]]:
         """Yield the contraries of a word, by an affix or by the table of the language."""
         kind, value, polarity = key
         if kind == "word":
-            yield from (("word", other, polarity) for other in opposites_of(value))
-            yield from (("stem", other, polarity) for other in self._contrary.get(self._stem[value], ()))
+            bare = value.removesuffix("s").removesuffix("ly")
+            yield from ((("bare", other, polarity), "") for one in {value, bare} for other in opposites_of(one))
+            yield from ((("stem", other, polarity), "") for other in self._contrary.get(self._stem[value], ()))
 
-    def _implied(self, key: UnitKey) -> Iterator[_Form]:
+    def _implied(self, key: UnitKey) -> Iterator[tuple[_Form, str]]:
         """Yield what a unit of a source says: the same name where it begins a sentence, less exact dates, ..."""
         kind, value, polarity = key
         yield from self.same(key)
+        if kind == "word":
+            yield from ((("bare", one, polarity), "") for one in {value, value.removesuffix("s").removesuffix("ly")})
         if kind in ("word", "name"):
-            yield "name" if kind == "word" else "word", value, polarity
+            yield ("name" if kind == "word" else "word", value, polarity), ""
         elif kind in ("date", "number") and value.isdecimal():
-            yield "number" if kind == "date" else "date", value, polarity  # `2000 people`
+            yield ("number" if kind == "date" else "date", value, polarity), ""  # `2000 people`
         if kind == "date":
-            yield from (("date", less, polarity) for less in less_exact(value))
+            yield from ((("date", less, polarity), "") for less in less_exact(value))
 
 
 def _other_polarity(polarity: str) -> str:

@@ -29,7 +29,8 @@ from moverank.rerank.ranking import Span
 from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import Tokenizer
-from moverank.rerank.words.unit import UnitKey
+from moverank.rerank.words.typed_units import APOSTROPHES
+from moverank.rerank.words.unit import Unit, UnitKey
 
 Reason = Literal["value", "limit", "polarity", "used", "unknown", "far"]
 """Why a unit is not covered: no source has its number, quantity or date; none has its limit; the sources have the word
@@ -109,17 +110,8 @@ class Evidence(Answer):
     """What sources cover of a claim; covered need not be true."""
 
     KEYS: ClassVar = (
-        *(
-            "covered",
-            "covered_units",
-            "units",
-            "left_out",
-            "left_out_words",
-            "certified",
-            "tau",
-            "sources",
-            "sentences",
-        ),
+        *("covered", "covered_units", "units", "left_out", "left_out_words", "certified"),
+        *("tau", "sources", "sentences"),
     )
 
     sentences: tuple[SentenceEvidence, ...]
@@ -194,21 +186,30 @@ def evidence_of(
     sentences = tuple(problem.sentence(span, places) for span, places in zip(own.sentences, by_sentence, strict=True))
     every = replace(tokenizer, stop_words=frozenset())
     inside = {(span.part, place) for span in own.spans for place in range(span.start, span.end)}
-    left_out = [w for part, text in claim for start, _, w in every.spans(text) if (part, start) not in inside]
+    left_out = [
+        "" if text[end : end + 1] in APOSTROPHES or text[start - 1 : start] in APOSTROPHES else word
+        for part, text in claim
+        for start, end, word in every.spans(text)
+        if (part, start) not in inside
+    ]
     had = {word for _, texts in sources for _, text in texts for word in every.words(text)} if left_out else set[str]()
-    missing = tuple(word for word in dict.fromkeys(left_out) if word not in had)
+    missing = tuple(word for word in dict.fromkeys(left_out) if word and word not in had)
     return Evidence(sentences, tuple(key for key, _ in sources), limit, len(left_out), missing)
 
 
 def _conditional(text: UnitText) -> UnitText:
     """Return a text whose words are conditional if their sentence is: what may be, or is if it rains, need not be."""
     placed = list(zip(text.units, text.sentence_of, strict=True))
-    under = {sentence for unit, sentence in placed if unit.key in _CONDITIONS}
+    under = {sentence for unit, sentence in placed if unit.kind == "limit" and _is_condition(unit)}
     units = (replace(unit, conditional=unit.kind == "word" and sentence in under) for unit, sentence in placed)
     return replace(text, units=tuple(units))
 
 
-_CONDITIONS: frozenset[UnitKey] = frozenset({("limit", "if", ""), ("limit", "unless", ""), ("limit", "may", "")})
+def _is_condition(limit: Unit) -> bool:
+    """Return whether what is said with a limit may be, and is not said to be."""
+    return limit.value in ("if", "unless") or (limit.value == "may" and not limit.negated)
+
+
 _FEW_PLACES = 50  # of a unit in the sources; of one with more, those in sentences with rarer units are looked at
 _TIE = 1e-9  # of the largest cost, added to the costs of other units: at equal costs, the same unit is chosen
 
@@ -388,7 +389,7 @@ class _Claim:
 def _bare(key: UnitKey) -> tuple[str, str] | None:
     """Return a number or a quantity without its comparator; None for anything else."""
     kind, value, _ = key
-    return (kind, value.lstrip("<>= ")) if kind in ("number", "quantity") else None
+    return (kind, value.lstrip("<>=~!\u00b1 ")) if kind in ("number", "quantity") else None
 
 
 def runs(places: Iterable[int], go_on: Callable[[int, int], bool]) -> Iterable[list[int]]:
