@@ -166,5 +166,5 @@ def test_what_cannot_be_learned_is_named(texts: Any, options: dict[str, Any], me
 
 
 def test_texts_may_be_documents_by_key() -> None:
-    texts = {"a": Document("x", "Warm plug", (Part("The plug gets hot."),)), "b": "late train"}
+    texts: dict[str, Any] = {"a": Document("x", "Warm plug", (Part("The plug gets hot."),)), "b": "late train"}
     assert Reranker.learn(texts).rank("plug", texts).hits[0].key == "a"
