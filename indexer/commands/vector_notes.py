@@ -6,10 +6,10 @@ from shlex import quote
 from moverank.indexer import formatters, indexing
 from moverank.indexer.collection import Collection
 from moverank.indexer.commands.text_notes import chosen_language_note, refit_command
-from moverank.indexer.indexing import training
+from moverank.indexer.indexing.training import few_texts
 from moverank.indexer.opening import Opened
 from moverank.indexer.values.documents import GIVEN, Changes
-from moverank.indexer.values.settings import AUTO_EMBEDDING, default_rank
+from moverank.indexer.values.settings import default_rank
 from moverank.rerank.ranking import AUTO_RANK
 
 _FIRST_WORDS = 20_000
@@ -76,12 +76,9 @@ def given_vectors_notes(collection: "Collection") -> Iterator[str]:
 
 
 def _training_notes(collection: "Collection", source: str, words: int, changes: "Changes") -> Iterator[str]:
-    if changes.documents and collection.has_vectors and collection.settings.embedding == AUTO_EMBEDDING:
-        count = f"{len(collection)} texts are" if len(collection) > 1 else "one text is"
-        yield (
-            f"{count} too few to learn word vectors from: they are ranked by {collection.settings.specification} until "
-            f"there are {training.FEW_TEXTS}; {_remedy(collection, trained_now=True)}"
-        )
+    few = few_texts(len(collection), collection.settings) if changes.documents and collection.has_vectors else None
+    if few:
+        yield f"{few}; {_remedy(collection, trained_now=True)}"
         return
     if changes.trained_seconds is None:
         return

@@ -57,6 +57,17 @@ def has_few_texts(store: Store) -> bool:
         return reader.document_count() < FEW_TEXTS
 
 
+def few_texts(count: int, settings: Settings) -> str | None:
+    """Return the sentence that the `count` texts of a collection are too few to learn from; None if they are not."""
+    if settings.embedding != AUTO_EMBEDDING:
+        return None
+    texts, they = ("one text is", "it is") if count == 1 else (f"{count} texts are", "they are")
+    return (
+        f"{texts} too few to learn word vectors from: {they} ranked by {settings.specification} until there are "
+        f"{FEW_TEXTS}"
+    )
+
+
 def _word_count(store: Store) -> int:
     with store.reading() as reader:
         return sum(int(np.frombuffer(part.counts, "<i4").sum()) for part in reader.counted_parts())

@@ -1,8 +1,9 @@
 """`Reranker`, the second stage of another engine: its candidates, ranked by the code of a search, in memory."""
 
+import logging
 import time
 from collections.abc import Collection as Words
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -40,7 +41,7 @@ from moverank.indexer.values.queries import Scores
 from moverank.indexer.values.ranked_texts import whole_texts
 from moverank.indexer.values.ranking_spec import PRIOR, VECTOR, RankingSpec, Weights, resolve
 from moverank.indexer.values.search_options import SearchOptions
-from moverank.indexer.values.settings import Settings, check_settings
+from moverank.indexer.values.settings import AUTO_EMBEDDING, Settings, check_settings
 from moverank.indexer.values.word_factors import (
     OF_VECTORS,
     CorpusVocabulary,
@@ -62,9 +63,12 @@ if TYPE_CHECKING:
     from moverank.rerank.plugins.evidence.evidence import Evidence
     from moverank.rerank.plugins.evidence.text_changes import TextChanges
 
+_log = logging.getLogger("moverank")
+
 _FEW = 1000
 """For at most this many candidates one core is used: float32 bounds then have the same bits in every batch."""
 
+_MEND = "Reranker.load(FILE) reads word vectors from a file"
 _NO_VECTOR = "no word of the query has a vector in the embedding"
 
 
@@ -85,21 +89,23 @@ class _Task:
 class Reranker:
     """Ranks the candidates of any other engine by the default ranking of a collection, or by any ranking of a search.
 
-    `embedding` holds the word vectors. `language` is the ISO code of the texts' language, as in `Settings`: it has the
-    stop words, and the stems of the default ranking; `segmentation` and `vocabulary` (None: the words of the embedding)
-    are also as in `Settings`. `stop_words` are ignored in all texts: "auto" (the
-    language's), "english", "none", or a list of words. `rank` is the default ranking, as "wmd" or "wmd+0.5*bm25"; the
-    manual's page `ranking` has the grammar. `gamma` is the default sensitivity to the rank of a thread's posts,
-    `weights` are the default weights of words, "tf", "tfidf", "norm" or "model", and `title_weight` is how many times
-    the words of a title count. All defaults are as in `Settings`. `frequencies` belong to the candidates' collection,
-    for idf, BM25 and the scorer tfidf; None: the candidates' own.
+    `embedding` holds the word vectors; None: there are none, and BM25 with stems ranks. `learn` learns them from texts,
+    `load` reads them from a file or a collection. `language` is the ISO code of the texts' language, as in `Settings`:
+    it has the stop words, and the stems of the default ranking; `segmentation` and `vocabulary` (None: the words of the
+    embedding) are also as in `Settings`. `stop_words` are ignored in all texts: "auto" (the language's), "english",
+    "none", or a list of words. `rank` is the default ranking, as "wmd" or "wmd+0.5*bm25"; the manual's page `ranking`
+    has the grammar. `gamma` is the default sensitivity to the rank of a thread's posts, `weights` are the default
+    weights of words, "tf", "tfidf", "norm" or "model", and `title_weight` is how many times the words of a title count.
+    All defaults are as in `Settings`. `frequencies` belong to the candidates' collection, for idf, BM25 and the scorer
+    tfidf; None: the candidates' own.
 
-    It may be used by several threads at a time, and pickled, and needs no file. Raises UsageError for invalid options.
+    It may be used by several threads at a time, and pickled, and needs no file. Raises UsageError for invalid options,
+    and for a ranking, a passage, `evidence` or `changes` without the word vectors that it compares words by.
     """
 
     def __init__(
         self,
-        embedding: Embedding,
+        embedding: Embedding | None = None,
         stop_words: StopWords = AUTO_WORDS,
         *,
         language: str = DEFAULT,
@@ -113,7 +119,7 @@ class Reranker:
         frequencies: DocumentFrequencies | None = None,
     ) -> None:
         own = Settings(
-            "given",
+            AUTO_EMBEDDING if embedding is None else "given",
             language=language_of(language).code,
             segmentation=segmentation,
             vocabulary=vocabulary,
@@ -125,6 +131,7 @@ class Reranker:
             rank=rank,
         )
         check_settings(own)
+        embedding = Embedding.empty() if embedding is None else embedding
         if not isinstance(embedding, Embedding):
             raise UsageError(f"the word vectors must be an Embedding, see `Embedding.of`, not {shown(embedding)}")
         if own.lacks_vocabulary:
@@ -135,7 +142,19 @@ class Reranker:
             raise UsageError(f"frequencies must be DocumentFrequencies or None, not {shown(frequencies)}")
         self._embedding, self._frequencies, self._title_weight = embedding, frequencies, title_weight
         self._tokenizer, self._own = own.tokenizer, own.ranking
+        self._resolved(None, None)
         check_own_weights(self._own, embedding)
+
+    @classmethod
+    def learn(cls, texts: Iterable[Text] | Candidates, language: str = DEFAULT, **options: Any) -> "Reranker":
+        """Learn word vectors and document frequencies from texts, as a collection of these texts does by default.
+
+        The texts are given as candidates are, `language` is that of the texts, "auto" to detect it, and `options` are
+        other `Settings` of a collection. With fewer than 50 texts, which is reported in the log, the default ranking is
+        BM25 with stems. A collection is made of the texts in a temporary directory. Raises UsageError for other texts
+        and for invalid options.
+        """
+        return _learnt(cls, texts, Settings(language=language, **options))
 
     @classmethod
     def load(cls, source: str | Path, **options: Any) -> "Reranker":
@@ -150,8 +169,8 @@ class Reranker:
 
     @property
     def embedding(self) -> Embedding:
-        """Return the word vectors."""
-        return self._embedding
+        """Return the word vectors; UsageError if there are none."""
+        return self._vectors_for("the property embedding")
 
     @property
     def ranking(self) -> str:
@@ -210,7 +229,9 @@ class Reranker:
         scores = None if scores is None else list(items("scores", scores))
         if len(queries) != len(candidates) or (scores is not None and len(scores) != len(queries)):
             raise UsageError("give candidates, and scores if any, for each query")
-        spec, options = resolve(rank, gamma, self._own), SearchOptions(highlight=highlight, passage=passage)
+        spec, options = self._resolved(rank, gamma), SearchOptions(highlight=highlight, passage=passage)
+        if options.passage is not None:
+            self._vectors_for("a passage")
         counter = TextCounter(self._tokenizer)
         tasks = [
             self._task(counter, query, some, k, None if scores is None else scores[i], spec)
@@ -232,10 +253,10 @@ class Reranker:
         `Document`. A word is carried to a word of a source at a cost of at most `tau`; None: .6 of the typical cost of
         two words. Raises NoKnownWords if the claim has no word, UsageError and OptionError for invalid arguments.
         """
-        some = [sources] if isinstance(sources, str | Document) else sources
+        vectors, some = self._vectors_for("evidence"), [sources] if isinstance(sources, str | Document) else sources
         documents = candidate_documents(some if isinstance(some, Mapping) else list(items("sources", some)))
         own, compare = document_of_text(claim, "the claim"), operation_named("compare")
-        found: Evidence = compare.between(own, documents, self._tokenizer, self._embedding, tau)
+        found: Evidence = compare.between(own, documents, self._tokenizer, vectors, tau)
         return found
 
     def changes(self, old: Text, new: Text, tau: float | None = None) -> "TextChanges":
@@ -244,9 +265,25 @@ class Reranker:
         The versions are texts, records or a `Document`. `tau` and errors are as in `evidence`.
         """
         versions = document_of_text(old, "the old version"), document_of_text(new, "the new version")
-        compare = operation_named("changes")
-        found: TextChanges = compare.between(*versions, self._tokenizer, self._embedding, tau)
+        compare, vectors = operation_named("changes"), self._vectors_for("a comparison of versions")
+        found: TextChanges = compare.between(*versions, self._tokenizer, vectors, tau)
         return found
+
+    def _resolved(self, rank: str | None, gamma: float | None) -> RankingSpec:
+        """Return the ranking that is specified, None for the default one; UsageError if it lacks word vectors."""
+        spec = resolve(rank, gamma, self._own)
+        if spec.needs_word_vectors:
+            self._vectors_for(f"the ranking {spec}")
+        return spec
+
+    def _vectors_for(self, what: str) -> Embedding:
+        """Return the word vectors; UsageError says that they are needed for `what` if there are none."""
+        if not self._embedding.words:
+            raise UsageError(
+                f"{what} needs word vectors, which this reranker lacks: make one by Reranker.learn(texts) or "
+                "Reranker.load(FILE)"
+            )
+        return self._embedding
 
     def _task(
         self,
@@ -356,6 +393,25 @@ def _prior(candidates: Sequence[Text | float | None], field: str, ids: NDArray[n
     return numbers
 
 
+def _learnt(make: type[Reranker], texts: Iterable[Text] | Candidates, settings: Settings) -> Reranker:
+    """Return the reranker of a collection of `texts`; see `Reranker.learn`."""
+    from moverank.indexer.collection import Collection  # here, as in `_load`
+    from moverank.indexer.indexing.training import few_texts
+
+    documents = candidate_documents(texts if isinstance(texts, Mapping) else list(items("texts", texts)))
+    with (
+        TemporaryDirectory(prefix="moverank-") as directory,
+        Collection.create(Path(directory) / "texts.index", settings) as collection,
+    ):
+        collection.index(replace(one, key=str(i)) for i, one in enumerate(documents))
+        if not collection.has_vectors:
+            _log.warning("the texts have too few words to learn word vectors from; %s", _MEND)
+            return make(None, **stored_options(collection.settings))
+        if few := few_texts(len(collection), collection.settings):
+            _log.warning("%s; %s", few, _MEND)
+        return _of_collection(make, collection, collection.embedding.in_memory(), {})
+
+
 def _load(make: type[Reranker], source: str | Path, options: Mapping[str, Any]) -> Reranker:
     """Return `make(embedding, **options)` with the word vectors of a file or collection; see `Reranker.load`."""
     from moverank.indexer.collection import Collection  # here: a reranker of given vectors needs neither
@@ -366,7 +422,7 @@ def _load(make: type[Reranker], source: str | Path, options: Mapping[str, Any]) 
     options = {name: value for name, value in options.items() if value is not None}
     if not is_download(path) and Collection.exists(path):
         with Collection.open(path) as collection:
-            return _of_collection(make, collection, options)
+            return _of_collection(make, collection, collection.embedding, options)
     given = dict(options)
     normalize, trust = given.pop("normalize", None), bool(given.pop("trust_pickle", False))
     unit, language = None if normalize is None else bool(normalize), language_of(given.get("language", DEFAULT)).code
@@ -377,7 +433,9 @@ def _load(make: type[Reranker], source: str | Path, options: Mapping[str, Any]) 
     return make(embedding, **given)
 
 
-def _of_collection(make: type[Reranker], collection: "Collection", options: Mapping[str, Any]) -> Reranker:
+def _of_collection(
+    make: type[Reranker], collection: "Collection", embedding: Embedding, options: Mapping[str, Any]
+) -> Reranker:
     stored = stored_options(collection.settings)
     if (language := options.get("language")) is not None and language_of(language).code != stored["language"]:
         raise UsageError(
@@ -387,7 +445,7 @@ def _of_collection(make: type[Reranker], collection: "Collection", options: Mapp
     ranking = resolve(options.get("rank"), None, collection.settings.ranking)
     if "frequencies" not in options:
         stored["frequencies"] = collection.document_frequencies(ranking.rules)
-    return make(collection.embedding, **{**stored, **options})
+    return make(embedding, **{**stored, **options})
 
 
 def stored_options(own: Settings) -> dict[str, Any]:

@@ -386,6 +386,11 @@ class RankingSpec:
         return any(term.scorer.kind.needs_vectors if term.scorer else term.name != PRIOR for term in self.terms)
 
     @property
+    def needs_word_vectors(self) -> bool:
+        """Return whether any term needs vectors of words: all but scorers of counts, an engine's scores and fields."""
+        return any(term.has_bag or (term.scorer and term.scorer.kind.needs_vectors) for term in self.terms)
+
+    @property
     def distances(self) -> tuple[Term, ...]:
         """Return the terms that are distances of bags."""
         return tuple(term for term in self.terms if term.is_distance)

@@ -42,6 +42,8 @@ def row_lengths(rows: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
 LONGEST = 1e15
 """The largest magnitude of a vector component: sums of squares must fit into float32."""
 
+_TOO_SMALL = "an embedding needs at least one word and one dimension"
+
 COMPOSED = -2
 """The row number of a word that has no row of its own, but a vector composed of its parts or subwords."""
 
@@ -75,8 +77,8 @@ class Embedding:
             raise EmbeddingError(f"vectors must be a float32 matrix, not {kind}")
         if len(self.words) != len(self.vectors):
             raise EmbeddingError(f"there are {len(self.words)} words but {len(self.vectors)} vectors")
-        if not self.vectors.size:
-            raise EmbeddingError("an embedding needs at least one word and one dimension")
+        if not self.dim:
+            raise EmbeddingError(_TOO_SMALL)
         if self.subwords and self.subwords.buckets.shape[1] != self.dim:
             raise EmbeddingError(f"subwords have {self.subwords.buckets.shape[1]} dimensions, words {self.dim}")
         if self.lengths is not None and not (self.unit and self.lengths.shape == (len(self.words),)):
@@ -109,6 +111,8 @@ class Embedding:
             raise EmbeddingError(f"vectors must be a matrix of numbers: {error}") from error
         forms = None if language is None else Forms.of(vocabulary, language_of(language).code)
         embedding = cls(vocabulary, matrix, forms=forms)
+        if not vocabulary:
+            raise EmbeddingError(_TOO_SMALL)
         pair = vocabulary.repeated()
         if pair:
             raise EmbeddingError(f"the word {vocabulary[pair[0]]!r} occurs twice: in rows {pair[0]} and {pair[1]}")
@@ -121,6 +125,11 @@ class Embedding:
             unit, lengths = unit_rows(matrix).astype(np.float32), row_lengths(matrix).astype(np.float32)
             return cls(vocabulary, unit, unit=True, forms=forms, lengths=lengths)
         return embedding
+
+    @classmethod
+    def empty(cls) -> "Embedding":
+        """Return an embedding of no words, for texts that are compared without vectors."""
+        return cls((), np.empty((0, 1), np.float32))
 
     def in_memory(self) -> "Embedding":
         """Return a copy that needs no file; the owner of a memory-mapped file first verifies all of it."""

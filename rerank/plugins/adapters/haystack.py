@@ -26,11 +26,12 @@ from moverank.rerank.plugins.adapters.ranker import (
 class MoverankRanker:
     """Ranks documents by their contents, exactly, as a search would.
 
-    `ranker` is the path of word vectors or of a collection, which `warm_up` or the first run loads. `top_k`: the number
-    of documents returned; None: all. `keep_rest`: also return the others, after the first `top_k`. `rank`:
-    specification of the ranking, by default the collection's. `highlight`: the meta data of the first `top_k` have
-    `moverank_highlights`, the places in the contents where words of the query stand, and words near to them. `passage`:
-    they have `moverank_passage`, the window of up to so many words that is nearest to the query.
+    `ranker` is the path of word vectors or of a collection, which `warm_up` or the first run loads; None: BM25 with
+    stems, without word vectors. `top_k`: the number of documents returned; None: all. `keep_rest`: also return the
+    others, after the first `top_k`. `rank`: specification of the ranking, by default the collection's. `highlight`: the
+    meta data of the first `top_k` have `moverank_highlights`, the places in the contents where words of the query
+    stand, and words near to them. `passage`: they have `moverank_passage`, the window of up to so many words that is
+    nearest to the query.
 
     Copies of the documents are returned with new scores; their meta data have `moverank_status` unless the score is
     exact: "pruned" (a bound), "wordless" (no known word), "unranked" (the query has no known word: the documents keep
@@ -39,7 +40,7 @@ class MoverankRanker:
 
     def __init__(
         self,
-        ranker: str,
+        ranker: str | None = None,
         top_k: int | None = 10,
         rank: str | None = None,
         *,
@@ -47,7 +48,7 @@ class MoverankRanker:
         highlight: bool = False,
         passage: int | None = None,
     ) -> None:
-        if not isinstance(ranker, str):  # Haystack stores the arguments as YAML
+        if not isinstance(ranker, str | None):  # Haystack stores the arguments as YAML
             raise OptionError(f"ranker must be a string, the path of word vectors or of a collection, not {ranker!r}")
         self.ranker, self.top_k, self.rank, self.keep_rest = ranker, check_count("top_k", top_k), rank, keep_rest
         self.highlight, self.passage = highlight, check_passage(passage)

@@ -33,16 +33,17 @@ _ENGINE = ("_distance", "_score")  # the columns that LanceDB adds to results of
 class MoverankReranker(Reranker):
     """Reranks results by a text column, exactly, as a search would: `.rerank(MoverankReranker(ranker))`.
 
-    `ranker` is a `moverank.Reranker`, or the path of word vectors or of a collection. `column` holds the texts.
-    `top_n`: the number of rows returned, all of them by default. `rank`: specification of the ranking, by default the
-    ranker's. `return_score`: "relevance", or "all" to keep the scores of LanceDB, too. `highlight`: the rows have a
-    column `moverank_highlights`, the places in the text where words of the query stand, and words near to them.
-    `passage`: they have a column `moverank_passage`, the window of up to so many words that is nearest to the query.
+    `ranker` is a `moverank.Reranker`, or the path of word vectors or of a collection; None: BM25 with stems, without
+    word vectors. `column` holds the texts. `top_n`: the number of rows returned, all of them by default. `rank`:
+    specification of the ranking, by default the ranker's. `return_score`: "relevance", or "all" to keep the scores of
+    LanceDB, too. `highlight`: the rows have a column `moverank_highlights`, the places in the text where words of the
+    query stand, and words near to them. `passage`: they have a column `moverank_passage`, the window of up to so many
+    words that is nearest to the query.
     """
 
     def __init__(
         self,
-        ranker: GivenRanker,
+        ranker: GivenRanker = None,
         column: str = "text",
         top_n: int | None = None,
         rank: str | None = None,

@@ -22,11 +22,12 @@ _SCORE = "relevance_score"  # the name that LangChain's own rerankers use
 class MoverankCompressor(BaseDocumentCompressor):
     """Reranks documents; `ContextualCompressionRetriever` takes it as its `base_compressor`.
 
-    `ranker` is a `moverank.Reranker`, or the path of word vectors or of a collection. `top_n`: the number of documents
-    returned, all of them by default. `keep_rest`: also return the others, after the first `top_n`. `rank`:
-    specification of the ranking, by default the ranker's. `highlight`: the metadata of the first `top_n` have
-    `moverank_highlights`, the places in the text where words of the query stand, and words near to them. `passage`:
-    they have `moverank_passage`, the window of up to so many words that is nearest to the query.
+    `ranker` is a `moverank.Reranker`, or the path of word vectors or of a collection; None: BM25 with stems, without
+    word vectors. `top_n`: the number of documents returned, all of them by default. `keep_rest`: also return the
+    others, after the first `top_n`. `rank`: specification of the ranking, by default the ranker's. `highlight`: the
+    metadata of the first `top_n` have `moverank_highlights`, the places in the text where words of the query stand, and
+    words near to them. `passage`: they have `moverank_passage`, the window of up to so many words that is nearest to
+    the query.
 
     Copies of the documents are returned. Their metadata have `relevance_score`, and `moverank_status` unless the score
     is exact: "pruned" (a bound), "wordless" (no known word), "unranked" (the query has no known word: the documents
@@ -35,7 +36,7 @@ class MoverankCompressor(BaseDocumentCompressor):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
-    ranker: Any
+    ranker: Any = None
     top_n: int | None = Field(default=None, ge=1)
     rank: str | None = None
     keep_rest: bool = False

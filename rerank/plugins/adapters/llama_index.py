@@ -25,7 +25,10 @@ class MoverankPostprocessor(BaseNodePostprocessor):
     do not get to see these.
     """
 
-    ranker: Any = Field(description="A moverank.Reranker, or the path of word vectors or of a collection.")
+    ranker: Any = Field(
+        default=None,
+        description="A moverank.Reranker, or the path of word vectors or of a collection; None: BM25 with stems.",
+    )
     top_n: int | None = Field(default=None, ge=1, description="Number of nodes to return; None: all.")
     rank: str | None = Field(default=None, description="Specification of the ranking; None: the ranker's.")
     metadata_mode: MetadataMode = Field(

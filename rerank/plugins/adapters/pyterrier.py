@@ -46,8 +46,9 @@ class MoverankReranker(_Cut):
 
     Either `ranker`, a `moverank.Reranker` or the path of word vectors or of a collection, ranks the texts of the column
     `text`; or `collection`, an open `moverank.Collection` or the path of one, ranks its own documents by `docno`,
-    without texts. `num_results`: the number of rows returned for a query, all of them by default. `rank`: specification
-    of the ranking, by default that of the ranker or collection.
+    without texts. Without both, BM25 with stems ranks the texts, without word vectors. `num_results`: the number of
+    rows returned for a query, all of them by default. `rank`: specification of the ranking, by default that of the
+    ranker or collection.
 
     The column `moverank_status` is "exact", "wordless" (a text without known words) or "unranked" (a query without
     known words, whose rows keep their order).
@@ -55,21 +56,21 @@ class MoverankReranker(_Cut):
 
     def __init__(
         self,
-        ranker: GivenRanker | None = None,
+        ranker: GivenRanker = None,
         *,
         collection: GivenCollection | None = None,
         num_results: int | None = None,
         rank: str | None = None,
         text: str = "text",
     ) -> None:
-        if (ranker is None) == (collection is None):
+        if not (ranker is None or collection is None):
             raise OptionError("give either a ranker, for texts, or a collection, for its own documents")
         self.rank, self.text, self.num_results = rank, text, check_count("num_results", num_results)
         self._ranked: HeldRanker | HeldCollection
-        if ranker is not None:
-            self._ranked, self._column = HeldRanker(ranker).load(rank), text
-        elif collection is not None:
+        if collection is not None:
             self._ranked, self._column = HeldCollection(collection).open(), "docno"
+        else:
+            self._ranked, self._column = HeldRanker(ranker).load(rank), text
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of each query, best first; needs qid, query, docno and, without a collection, the texts."""

@@ -94,8 +94,8 @@ class Ranker(Protocol):
         ...
 
 
-GivenRanker = Ranker | str | os.PathLike[str]
-"""A ranker, or the path of a file of word vectors or of a collection."""
+GivenRanker = Ranker | str | os.PathLike[str] | None
+"""A ranker, the path of a file of word vectors or of a collection, or None: BM25 with stems, without word vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +120,17 @@ _NOTHING = Wanted()
 
 
 class HeldRanker:
-    """A ranker, loaded on first use if its path is given; OptionError for an object of any other type.
+    """A ranker, loaded on first use if its path is given, see `GivenRanker`; OptionError for an object of another type.
 
     `rank` is the specification of a ranking; None: the ranker's own.
     """
 
     def __init__(self, given: GivenRanker) -> None:
-        if not isinstance(given, str | os.PathLike | Ranker):
+        if not isinstance(given, str | os.PathLike | Ranker | None):
             raise OptionError(
                 f"the ranker must be a moverank.Reranker or the path of word vectors or of a collection, not {given!r}"
             )
-        self._ranker = LoadedOnce[Ranker](given, _load)
+        self._ranker = LoadedOnce[Ranker](_without_vectors() if given is None else given, _load)
 
     def load(self, rank: str | None) -> "HeldRanker":
         """Load the ranker now, and check `rank`; raises the errors of `Reranker.load` and `Reranker.rank_many`."""
@@ -166,6 +166,12 @@ class HeldRanker:
         given = [finite_scores(each) for each in scores]
         ranked = self._ranker.get().rank_many(queries, candidates, k, given, rank, **wanted._asdict())
         return [places_of(found) for found in ranked]
+
+
+def _without_vectors() -> Ranker:
+    from moverank import Reranker  # as in `_load`
+
+    return Reranker()
 
 
 def _load(path: str) -> Ranker:

@@ -30,17 +30,17 @@ class MoverankResult(Result):
 class MoverankRanker(BaseRanker):
     """Ranks documents exactly, as a search would.
 
-    `model_name_or_path` is a `moverank.Reranker`, or the path of word vectors or of a collection. `k`: the number of
-    the first results that are exact, all of them by default; the others have bounds. `rank`: specification of the
-    ranking, by default the ranker's. `highlight`: the first `k` results have `highlights`. `passage`: they have the
-    `passage` of up to so many words.
+    `model_name_or_path` is a `moverank.Reranker`, or the path of word vectors or of a collection; None: BM25 with
+    stems, without word vectors. `k`: the number of the first results that are exact, all of them by default; the others
+    have bounds. `rank`: specification of the ranking, by default the ranker's. `highlight`: the first `k` results have
+    `highlights`. `passage`: they have the `passage` of up to so many words.
     """
 
     ranking_type = "pointwise"
 
     def __init__(
         self,
-        model_name_or_path: GivenRanker,
+        model_name_or_path: GivenRanker = None,
         verbose: int = 0,
         *,
         k: int | None = None,

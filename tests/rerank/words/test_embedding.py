@@ -1,4 +1,5 @@
 import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,14 @@ def test_gathered_vectors_are_a_copy() -> None:
 def test_invalid_embeddings_are_rejected(words: list[str], vectors: Any, message: str) -> None:
     with pytest.raises(EmbeddingError, match=message):
         Embedding.of(words, vectors)
+
+
+def test_an_empty_embedding_knows_no_word() -> None:
+    for empty in (Embedding.empty(), Embedding.empty().in_memory(), pickle.loads(pickle.dumps(Embedding.empty()))):  # noqa: S301 - made here
+        assert empty.fingerprint == Embedding.empty().fingerprint
+        assert empty.find(["cat", ""]).tolist() == [UNKNOWN, UNKNOWN]
+        assert empty.spread(["cat", "dog"])[0].tolist() == [[0.0], [0.0]]
+        assert (empty.known(["cat"])[0], empty.phrases("en")) == ([], "")
 
 
 def test_vectors_are_not_converted_implicitly() -> None:

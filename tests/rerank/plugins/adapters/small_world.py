@@ -8,6 +8,7 @@ from typing import Any
 os.environ |= {"HAYSTACK_TELEMETRY_ENABLED": "False", "LANGSMITH_TRACING": "false", "LANCEDB_DISABLE_TELEMETRY": "1"}
 
 import numpy as np
+import pytest
 
 from moverank import Bag, Embedding
 from moverank.rerank.plugins.adapters.ranker import EngineScores, Ranker
@@ -56,6 +57,15 @@ def nearest(query: str = QUERY) -> dict[str, float]:
 def order(query: str = QUERY) -> list[str]:
     """Return the keys of all texts, nearest first; the one without known words last."""
     return [*nearest(query), "wordless"]
+
+
+def order_by_words(query: str = QUERY) -> list[str]:
+    """Return the keys of all texts, best first, by the BM25 of bm25s over their words, none of which has a stem."""
+    bm25s = pytest.importorskip("bm25s")
+    index = bm25s.BM25(k1=1.6, b=0.75, method="atire", idf_method="lucene", dtype="float64")
+    index.index([text.split() for text in TEXTS.values()], show_progress=False)
+    scores = dict(zip(TEXTS, index.get_scores(query.split()).tolist(), strict=True))
+    return sorted(TEXTS, key=lambda key: -scores[key])
 
 
 class CountingRanker:

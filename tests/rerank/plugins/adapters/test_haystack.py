@@ -131,3 +131,8 @@ def test_the_first_documents_have_highlights(vectors_file: Path) -> None:
         passage = document.meta["moverank_passage"]
         assert document.content[passage["start"] : passage["end"]] == passage["text"]
     assert all("moverank_highlights" not in document.meta for document in found[2:])
+
+
+def test_without_a_file_words_alone_rank() -> None:
+    ranker = MoverankRanker.from_dict(MoverankRanker().to_dict())
+    assert _ids(ranker.run(world.QUERY, _documents())) == world.order_by_words()

@@ -188,3 +188,9 @@ def test_rows_have_highlights(table: Any, ranker: Reranker) -> None:
     assert unknown["moverank_passage"].to_pylist() == [None, None]
     assert unknown.schema == result.schema
     assert unknown.schema.field("moverank_highlights").type == result.schema.field("moverank_highlights").type
+
+
+def test_without_a_file_words_alone_rank() -> None:
+    given = pa.table({"key": list(world.TEXTS), "text": list(world.TEXTS.values())})
+    found = MoverankReranker().rerank_fts(world.QUERY, given)
+    assert found["key"].to_pylist() == world.order_by_words()

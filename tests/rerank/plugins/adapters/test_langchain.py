@@ -183,3 +183,8 @@ def test_places_of_a_stored_document_count_in_its_whole_text(vectors_file: Path,
             if passage:
                 assert found.page_content[passage["start"] : passage["end"]] == passage["text"] != ""
                 assert (passage["part"], passage["start"] >= len("A cat sleeps.")) == (0, True)
+
+
+def test_without_a_file_words_alone_rank() -> None:
+    found = MoverankCompressor().compress_documents(_documents(), world.QUERY)
+    assert _ids(found) == world.order_by_words()

@@ -92,7 +92,7 @@ def test_invalid_arguments_are_named(ranker: Reranker) -> None:
     with pytest.raises(ValidationError, match="greater than or equal to 1"):
         MoverankPostprocessor(ranker=ranker, top_n=0)
     with pytest.raises(ValueError, match=r"the ranker must be a moverank\.Reranker or the path"):
-        MoverankPostprocessor(ranker=None)
+        MoverankPostprocessor(ranker=5)
     with pytest.raises(ValueError, match="a query is needed: pass query_str or query_bundle"):
         MoverankPostprocessor(ranker=ranker).postprocess_nodes(_scored())
 
@@ -113,3 +113,8 @@ def test_copies_of_nodes_have_highlights_that_no_model_sees(ranker: Reranker) ->
             assert "moverank_passage" not in each.node.get_content(metadata_mode=mode)
             assert "moverank_highlights" not in each.node.get_content(metadata_mode=mode)
             assert "number" in each.node.get_content(metadata_mode=mode)
+
+
+def test_without_a_file_words_alone_rank() -> None:
+    found = MoverankPostprocessor().postprocess_nodes(_scored(), query_str=world.QUERY)
+    assert _ids(found) == world.order_by_words()

@@ -155,8 +155,6 @@ def test_missing_columns_are_reported_by_pyterrier(ranker: Reranker, collection:
 
 def test_invalid_arguments_are_named(ranker: Reranker, collection: Collection) -> None:
     with pytest.raises(ValueError, match="give either a ranker, for texts, or a collection"):
-        MoverankReranker()
-    with pytest.raises(ValueError, match="give either a ranker, for texts, or a collection"):
         MoverankReranker(ranker, collection=collection)
     for count in (0, None):
         with pytest.raises(ValueError, match="num_results must be a whole number of 1 or more"):
@@ -173,3 +171,10 @@ def test_pyterrier_s_own_checks(check: str, ranker: Reranker, collection: Collec
         case = pt.testing.TransformerTestCase(check)
         case.transformer, case.io_configs = transformer, []
         case.debug()
+
+
+def test_without_a_file_words_alone_rank() -> None:
+    found = pickle.loads(pickle.dumps(MoverankReranker()))(_results())  # noqa: S301 - made here
+    given = list(dict.fromkeys(_results().sort_values("rank")["docno"]))
+    assert given == list(world.TEXTS)
+    assert _keys(found, "q2") == world.order_by_words()

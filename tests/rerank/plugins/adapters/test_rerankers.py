@@ -103,3 +103,7 @@ def test_the_first_results_have_passages(ranker: Reranker) -> None:
     assert all(result.passage is None for result in results[2:])
     with pytest.raises(ValueError, match="passage must be a whole number of words of 1 or more"):
         MoverankRanker(ranker, passage=0)
+
+
+def test_without_a_file_words_alone_rank() -> None:
+    assert _ids(MoverankRanker().rank(world.QUERY, TEXTS, KEYS)) == world.order_by_words()
