@@ -1,6 +1,5 @@
 """A backup is the complete state of a collection at one instant, whatever others do meanwhile."""
 
-import resource
 import shutil
 import threading
 from pathlib import Path
@@ -80,6 +79,7 @@ def test_a_failed_backup_leaves_nothing_behind(collection: Collection, tmp_path:
 def test_a_full_disk_is_one_error_and_leaves_nothing_behind(
     collection: Collection, tmp_path: Path, largest_file: int
 ) -> None:
+    resource = pytest.importorskip("resource")  # Unix alone has it
     collection.index(random_documents(20))
 
     def work() -> str:
