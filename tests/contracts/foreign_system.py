@@ -246,6 +246,11 @@ def main(place: Path, samples: Path) -> None:
     (current / "ids").write_bytes(b"")
     run("check", "--repair", "-i", "copy.index")
 
+    # Files of vectors are mapped while they are written.
+    for made in ("static", "fasttext.bin"):
+        run("refit", "-i", "copy.index", "--embedding", str(samples / made))
+        assert json.loads(run("check", "-i", "copy.index", "--json"))["ok"]
+
     # What had to stay is removed by a later run.
     assert any("snapshot-" in name for name in FILES.refused)
     for index in ("notes.index", "copy.index"):

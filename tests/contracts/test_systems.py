@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.contracts import foreign_system
+from tests.indexer.vectors.static_models import write_model
 
 ROOT = Path(__file__).parents[2]
 CORE = [
@@ -21,10 +22,16 @@ CORE = [
         if "plugins" not in path.relative_to(ROOT).parts
     ),
 ]
-UNIX = {
-    *foreign_system.MODULES,
-    *(f"{module.__name__}.{name}" for module, names in foreign_system.NAMES.items() for name in names),
+PORTABLE = {
+    *(f"os.O_{name}" for name in ("RDONLY", "RDWR", "WRONLY")),
+    *(f"os.{name}" for name in ("R_OK", "SEEK_SET", "W_OK", "X_OK", "_exit", "access", "close", "cpu_count")),
+    *(f"os.{name}" for name in ("devnull", "dup2", "environ", "fspath", "fstat", "fsync", "getpid", "lseek", "lstat")),
+    *(f"os.{name}" for name in ("makedirs", "name", "open", "path", "pathsep", "read", "scandir", "stat")),
+    *(f"os.{name}" for name in ("supports_effective_ids", "urandom", "walk")),
+    *(f"signal.{name}" for name in ("SIGINT", "SIGTERM", "SIG_DFL", "SIG_IGN", "Signals", "getsignal", "signal")),
 }
+"""What Windows has, too, by Python's documentation: a name that is in no list here fails, so that somebody looks."""
+
 GUARDED = {
     ("indexer/files/systems.py", "fcntl"): "except ImportError",
     ("indexer/files/systems.py", "os.fchmod"): 'if hasattr(os, "fchmod")',
@@ -42,8 +49,8 @@ GUARDED = {
 """Where the core uses what Unix alone has, and the text there that guards it."""
 
 
-def _of_unix(tree: ast.Module) -> Iterator[str]:
-    """Yield the names of Unix, and the paths, that a module uses."""
+def _names(tree: ast.Module) -> Iterator[str]:
+    """Yield the modules, and the names in modules, that a module uses, and beginnings of paths of devices."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -56,12 +63,18 @@ def _of_unix(tree: ast.Module) -> Iterator[str]:
             yield from (path for path in ("/dev/", "/proc/") if node.value.startswith(path))
 
 
+def _is_of_unix(name: str) -> bool:
+    return name in foreign_system.MODULES or (
+        name.startswith(("/", "os.", "signal.")) and name not in PORTABLE and not name.startswith("os.path.")
+    )
+
+
 def test_names_of_unix_are_guarded() -> None:
     found = {
         (path.relative_to(ROOT).as_posix(), name)
         for path in CORE
-        for name in _of_unix(ast.parse(path.read_text(encoding="utf-8")))
-        if name in UNIX | {"/dev/", "/proc/"}
+        for name in _names(ast.parse(path.read_text(encoding="utf-8")))
+        if _is_of_unix(name)
     }
     assert found == GUARDED.keys()
     for (name, used), guard in GUARDED.items():
@@ -70,13 +83,14 @@ def test_names_of_unix_are_guarded() -> None:
 
 def test_the_differences_are_in_one_module() -> None:
     names = {"os.name", "os.O_BINARY", "sys.platform"}
-    users = {path.name for path in CORE if names & set(_of_unix(ast.parse(path.read_text(encoding="utf-8"))))}
+    users = {path.name for path in CORE if names & set(_names(ast.parse(path.read_text(encoding="utf-8"))))}
     assert users == {"systems.py"}
 
 
 @pytest.fixture
 def samples(tmp_path: Path) -> Path:
-    """A directory with notes, threads, word vectors and a converter."""
+    """A directory with notes, threads, word vectors of several formats, and a converter."""
+    models = pytest.importorskip("gensim.models", reason="has no wheel for this Python")
     place = tmp_path / "samples"
     (place / "notes").mkdir(parents=True)
     words = "cat dog bird fish train bus car plane".split()  # noqa: SIM905 - read as a line
@@ -90,6 +104,9 @@ def samples(tmp_path: Path) -> Path:
     (place / "no_threads.jsonl").write_text('{"id": "t"}\n', encoding="utf-8")
     converter = "import sys\nprint(open(sys.argv[1], 'rb').read().strip(b'\\0').decode())\n"
     (place / "text_of.py").write_text(converter, encoding="utf-8")
+    write_model(place / "static", "model2vec")
+    trained = models.FastText([words] * 3, vector_size=6, min_count=1, bucket=50, min_n=2, max_n=4, epochs=1, workers=1)
+    models.fasttext.save_facebook_model(trained, str(place / "fasttext.bin"))
     return place
 
 
