@@ -67,6 +67,7 @@ def test_a_full_sync_is_preferred_where_the_file_system_has_it(
     assert calls == [("full", 7), *([] if supported else [("plain", 7)])]
 
 
+@pytest.mark.unix
 def test_users_and_their_caches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
@@ -79,6 +80,7 @@ def test_users_and_their_caches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert systems.user_id() == "ada"
 
 
+@pytest.mark.unix
 def test_permissions_are_set_where_there_are_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (tmp_path / "a").open("wb") as file:
         systems.set_mode(file.fileno(), 0o600)

@@ -75,11 +75,13 @@ def test_a_failed_backup_leaves_nothing_behind(collection: Collection, tmp_path:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "there"]
 
 
+@pytest.mark.unix
 @pytest.mark.parametrize("largest_file", [4096, 20_000, 60_000])
 def test_a_full_disk_is_one_error_and_leaves_nothing_behind(
     collection: Collection, tmp_path: Path, largest_file: int
 ) -> None:
-    resource = pytest.importorskip("resource")  # Unix alone has it
+    import resource
+
     collection.index(random_documents(20))
 
     def work() -> str:
