@@ -85,15 +85,15 @@ class ForeignFiles:
 
         fsync, has_access = os.fsync, os.access
 
-        def synced(descriptor: int) -> None:
-            if fcntl(descriptor, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+        def synced(fd: Any) -> None:
+            if fcntl(fd, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
                 raise OSError(errno.EBADF, os.strerror(errno.EBADF))
-            fsync(descriptor)
+            fsync(fd)
 
-        def access(path: Any, mode: int, *, effective_ids: bool = False) -> bool:
+        def access(path: Any, mode: int, *, effective_ids: bool = False, **options: Any) -> bool:
             if effective_ids:
                 raise NotImplementedError("access: effective_ids unavailable on this platform")
-            return has_access(path, mode)
+            return has_access(path, mode, **options)
 
         os.fsync, os.access, os.supports_effective_ids = synced, access, set()
 
@@ -156,7 +156,8 @@ FILES = ForeignFiles()
 def remove_names() -> None:
     """Remove what Windows lacks; `Popen.kill` has code of its own for each system."""
     killed = signal.SIGKILL
-    subprocess.Popen.kill = lambda process: process.send_signal(killed)  # type: ignore[method-assign]
+    process_class: Any = subprocess.Popen
+    process_class.kill = lambda process: process.send_signal(killed)
     for name in MODULES:
         sys.modules[name] = None  # type: ignore[assignment] # its import fails
     for module, names in NAMES.items():

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from moverank.indexer.files.atomic_write import atomic_directory, atomic_file, durable_file, named_file, sync_path
+from moverank.indexer.files.atomic_write import atomic_directory, atomic_file, durable_file, named_file
+from moverank.indexer.files.systems import sync_path
 
 _Writer = Callable[[Path], AbstractContextManager[Any]]
 
