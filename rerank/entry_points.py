@@ -96,7 +96,7 @@ def _package_of(information: Path) -> str:
 
 def _declared(file: Path, group: str) -> Iterator[EntryPoint]:
     """Yield the entry points of a group in a file."""
-    text = file.read_text()
+    text = file.read_text(encoding="utf-8", errors="replace")
     if f"[{group}]" not in text:
         return
     section = ""

@@ -56,7 +56,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test whose plug-ins are removed."""
+    """Skip a test whose plug-ins are removed, and one of what this system lacks."""
+    if os.name == "nt" and item.get_closest_marker("unix"):
+        pytest.skip("of what Windows lacks")
     for name in (name for mark in item.iter_markers("plugin") for name in mark.args):
         pytest.importorskip(f"moverank.indexer.plugins.{name}", reason=f"the plug-in {name} is removed")
 

@@ -25,14 +25,18 @@ class ReaderGone(Exception):  # noqa: N818 - named after what happened
 
 
 class _Output(io.FileIO):
-    """A descriptor to write to; raises ReaderGone, not BrokenPipeError, which rich and Typer take for a failure."""
+    """A descriptor to write to; raises ReaderGone, not OSError, which rich and Typer take for a failure."""
 
     def write(self, data: Any, /) -> int:
         """Write bytes, and return their number."""
         try:
             return super().write(data)
-        except BrokenPipeError as error:
-            raise ReaderGone from error
+        except OSError as error:
+            from moverank.indexer.files.systems import is_reader_gone
+
+            if is_reader_gone(error):
+                raise ReaderGone from error
+            raise
 
 
 class _Closed(io.RawIOBase):
@@ -60,10 +64,15 @@ def open_standard_streams() -> None:
             os.dup2(os.open(os.devnull, mode), number)
     if sys.stdout is None:
         sys.stdout = io.TextIOWrapper(_Closed(), "utf-8")
-    elif isinstance(sys.stdout, io.TextIOWrapper):
+    elif isinstance(sys.stdout, io.TextIOWrapper) and _is_descriptor(sys.stdout):
         sys.stdout = _piped(sys.stdout)
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - open while the process runs
+
+
+def _is_descriptor(stream: io.TextIOWrapper) -> bool:
+    """Return whether a stream writes bytes to a descriptor: the console of Windows gets letters instead."""
+    return isinstance(getattr(stream.buffer, "raw", stream.buffer), io.FileIO)
 
 
 def _piped(stream: io.TextIOWrapper) -> io.TextIOWrapper:

@@ -15,6 +15,7 @@ from weakref import finalize
 
 from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.files.checksums import FileChecksum, check_descriptor
+from moverank.indexer.files.systems import has_access, opened_to_read, set_mode, sync, sync_path
 
 
 @contextmanager
@@ -26,7 +27,7 @@ def durable_file(path: Path, mode: Literal["wb", "xb"] = "wb") -> Iterator[Binar
     with path.open(mode) as file:
         yield file
         file.flush()
-        os.fsync(file.fileno())
+        sync(file.fileno())
 
 
 @contextmanager
@@ -43,7 +44,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     try:
         with durable_file(temporary, "xb") as file:
             if replaced is not None:
-                os.fchmod(file.fileno(), stat.S_IMODE(replaced))
+                set_mode(file.fileno(), stat.S_IMODE(replaced))
             yield file
         temporary.replace(path)
     except BaseException:
@@ -87,15 +88,6 @@ def atomic_directory(directory: Path, *, replace: bool = True) -> Iterator[Path]
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def sync_path(path: Path) -> None:
-    """Sync a file's content, or the names in a directory, to disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _temporary_path(path: Path) -> Path:
     """Return an unused hidden name in the same directory."""
     return path.with_name(f".{path.name}.{os.urandom(4).hex()}")
@@ -131,7 +123,7 @@ def check_writable(path: Path) -> None:
         raise UsageError(f"{path}: cannot be written: there is no directory {path.parent}")
     if path.is_dir():
         raise UsageError(f"{path}: cannot be written: it is a directory")
-    if not os.access(path if path.exists() else directory, os.W_OK, effective_ids=True):
+    if not has_access(path if path.exists() else directory, os.W_OK):
         raise UsageError(f"{path}: cannot be written: permission denied, or it is read-only")
 
 
@@ -152,7 +144,7 @@ class OpenFile:
 
     def __init__(self, path: Path, expected: FileChecksum | None = None) -> None:
         self.path, self._expected = path, expected
-        self.descriptor = os.open(path, os.O_RDONLY)
+        self.descriptor = opened_to_read(path)
         self.close = finalize(self, os.close, self.descriptor)
 
     def check(self) -> None:

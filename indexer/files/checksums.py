@@ -13,6 +13,7 @@ from typing import Any
 import xxhash
 
 from moverank.indexer.errors import DamagedFile
+from moverank.indexer.files.systems import read_into
 
 FileChecksum = Mapping[str, Any]
 """`bytes`, the size of a file, and `xxh3`, its checksum in hexadecimal digits."""
@@ -106,7 +107,7 @@ def _size_and_checksum(descriptor: int) -> tuple[int, str]:
     digest, size, buffer = xxhash.xxh3_128(), 0, bytearray(_BLOCK)
     os.lseek(descriptor, 0, os.SEEK_SET)
     with memoryview(buffer) as view:
-        while count := os.readv(descriptor, [view]):
+        while count := read_into(descriptor, view):
             digest.update(view[:count])
             size += count
     return size, digest.hexdigest()

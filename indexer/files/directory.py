@@ -6,10 +6,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from moverank.indexer.files.location import URL_FILE
+from moverank.indexer.files.systems import OPEN_FILES_STAY
 
 DATABASE, VECTORS = "collection.db", "vectors"
 UNFINISHED = "new-collection.db"
 """The database of a collection that is being created."""
+
+_MANIFEST = "embedding.json"
 
 CACHED = "cached-"
 """The prefix of files that cache results of searches over a whole snapshot; they are removed with the snapshot."""
@@ -51,7 +54,7 @@ def is_own(file: Path) -> bool:
 
 def is_leftover(file: Path) -> bool:
     """Return whether a file is the lock, or may be left by a process killed while it created a collection."""
-    imported_vectors = file.name == VECTORS and (file / "embedding.json").is_file()
+    imported_vectors = file.name == VECTORS and (file / _MANIFEST).is_file()
     prefixes = (f".{VECTORS}.", UNFINISHED, f"{DATABASE}-")
     return imported_vectors or file.name in (LOCK, LOCK_OWNER) or file.name.startswith(prefixes)
 
@@ -60,8 +63,18 @@ def clear_unfinished(directory: Path) -> None:
     """Remove everything that the creation of a collection writes, except the lock."""
     for file in directory.iterdir():
         if is_leftover(file) and file.name not in (LOCK, LOCK_OWNER):
-            shutil.rmtree(file) if file.is_dir() else file.unlink()
+            _remove_folder(file) if file.is_dir() else file.unlink()
     (directory / DATABASE).unlink(missing_ok=True)
+
+
+def _remove_folder(folder: Path) -> None:
+    """Remove a folder; if files of it stay, so does the manifest: a later run finds by it that they are a leftover."""
+    for file in folder.iterdir() if OPEN_FILES_STAY else ():
+        if file.name != _MANIFEST:
+            with suppress(PermissionError):
+                file.unlink()
+    if not OPEN_FILES_STAY or {file.name for file in folder.iterdir()} <= {_MANIFEST}:
+        shutil.rmtree(folder)
 
 
 def remove_cached(directory: Path) -> None:
@@ -75,9 +88,9 @@ def remove_directory(directory: Path) -> None:
     """Remove a collection without documents, and its directory if that holds nothing else."""
     clear_unfinished(directory)
     remove_cached(directory)
-    for name in (LOCK, LOCK_OWNER):
-        (directory / name).unlink(missing_ok=True)
-    with suppress(OSError):
+    with suppress(OSError):  # the caller holds the lock, whose file cannot be removed everywhere
+        for name in (LOCK_OWNER, LOCK):
+            (directory / name).unlink(missing_ok=True)
         directory.rmdir()
 
 
@@ -88,4 +101,5 @@ def remove_temporary(directory: Path) -> None:
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
             else:
-                path.unlink(missing_ok=True)
+                with suppress(PermissionError):  # a reader has it open, where that keeps it in place
+                    path.unlink(missing_ok=True)

@@ -6,13 +6,13 @@ That directory is in a cache, and holds a file with the URL; otherwise it is lik
 import os
 import re
 import shlex
-import sys
 from hashlib import blake2b
 from pathlib import Path
 
 from moverank.indexer.errors import CollectionError, UsageError
 from moverank.indexer.files.atomic_write import atomic_file
 from moverank.indexer.files.databases import database_kind, databases, normal_url, scheme_of
+from moverank.indexer.files.systems import set_mode, user_caches, user_id
 from moverank.indexer.values.arguments import place
 
 CACHE = "MOVERANK_CACHE"
@@ -71,7 +71,7 @@ def make_cache(directory: Path, url: str) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         with atomic_file(directory / URL_FILE) as file:
-            os.fchmod(file.fileno(), 0o600)
+            set_mode(file.fileno(), 0o600)
             file.write(url.encode())
     except OSError as error:
         raise CollectionError(
@@ -105,11 +105,7 @@ def collection_name(directory: Path) -> str:
 def cache_root() -> Path:
     """Return the directory of all caches: $MOVERANK_CACHE, or the user's directory for caches."""
     named = os.environ.get(CACHE)
-    if named:
-        return Path(named)
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "moverank"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "moverank"
+    return Path(named) if named else user_caches() / "moverank"
 
 
 def database_url(directory: Path) -> str | None:
@@ -192,7 +188,7 @@ def without_passwords(text: str) -> str:
 
 
 def _cache_of_cluster(address: str) -> Path:
-    return cache_root() / f"ray-{blake2b(repr((address, os.geteuid())).encode(), digest_size=8).hexdigest()}"
+    return cache_root() / f"ray-{blake2b(repr((address, user_id())).encode(), digest_size=8).hexdigest()}"
 
 
 def _cache_of(url: str) -> Path:

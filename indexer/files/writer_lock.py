@@ -13,6 +13,7 @@ from pathlib import Path
 from moverank.indexer.errors import CollectionError, LockedError, NoPermission
 from moverank.indexer.files.directory import LOCK, LOCK_OWNER, remove_temporary
 from moverank.indexer.files.location import display_name, without_passwords
+from moverank.indexer.files.systems import has_access
 
 _log = logging.getLogger("moverank")
 
@@ -59,7 +60,7 @@ def still_locked(owner: str, place: object, wait: float) -> LockedError:
 
 def _is_writable(directory: Path) -> bool:
     """Return whether files can be created in a directory: permissions allow it, and the file system is writable."""
-    return os.access(directory, os.W_OK | os.X_OK, effective_ids=True)
+    return has_access(directory, os.W_OK | os.X_OK)
 
 
 def _record_owner(directory: Path) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from moverank.indexer.errors import CollectionError, LockedError, UsageError
-from moverank.indexer.files.atomic_write import sync_path
 from moverank.indexer.files.directory import DATABASE, UNFINISHED, VECTORS, clear_unfinished, is_leftover
 from moverank.indexer.files.directory import remove_directory as remove_directory
 from moverank.indexer.files.location import database_url, display_name
+from moverank.indexer.files.systems import sync_path
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.collection_vectors import (
     FINGERPRINT,

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from moverank.indexer.errors import CollectionError, NoCollection
-from moverank.indexer.files.atomic_write import atomic_directory, sync_path
+from moverank.indexer.files.atomic_write import atomic_directory
 from moverank.indexer.files.directory import DATABASE
 from moverank.indexer.files.location import collection_directory, database_url, display_name
+from moverank.indexer.files.systems import sync_path
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.collection_vectors import (
     FINGERPRINT,

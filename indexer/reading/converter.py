@@ -15,6 +15,7 @@ from typing import IO
 from pathspec import GitIgnoreSpec
 
 from moverank.indexer.errors import UsageError
+from moverank.indexer.files.systems import stop_session
 from moverank.indexer.reading.finding.selection import globs_of
 from moverank.indexer.reading.records import BadRecord
 from moverank.indexer.reading.spill import unwritable
@@ -82,7 +83,7 @@ class Converter:
         try:
             code = self._wait(process, (output, errors))
         finally:
-            _stop(process)
+            stop_session(process)
         if code:
             errors.seek(0)
             lines = errors.read(1 << 16).decode("utf-8", "replace").splitlines()
@@ -103,13 +104,6 @@ class Converter:
                     " --pre-timeout allows more"
                 )
         return code
-
-
-def _stop(process: "subprocess.Popen[bytes]") -> None:
-    """Kill the command, if it still runs, and the processes that it started."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 def _exit(code: int) -> str:

@@ -51,6 +51,7 @@ def compact_if_due(
             return
         encoder = _restored(base.encoder) if base and base.encoder and not refit else None
         path = _write(reader, directory, settings, embedding, encoder, progress)
+        del base, encoder  # mapped files cannot be removed everywhere
     remove_other_snapshots(directory, path)
     remove_cached(directory)
     if not store.shared:  # else other machines may have older snapshots

@@ -1,18 +1,20 @@
 """The files of a snapshot, and which snapshot is the newest valid one.
 
-A snapshot is a directory `snapshot-REVISION` with derived data of the collection at one revision: arrays of counts
-(of the words with a vector, and as `term_...` of all words), bags, word vectors, the first stage and its encoder, or
-the given vectors in its place. Every file has a checksum in `meta.json`, which contains its own. A snapshot can be
-rebuilt from the store.
+A snapshot is a directory `snapshot-REVISION` (or `snapshot-REVISION-NUMBER`: see `path_of_new`) with derived data of
+the collection at one revision: arrays of counts (of the words with a vector, and as `term_...` of all words), bags,
+word vectors, the first stage and its encoder, or the given vectors in its place. Every file has a checksum in
+`meta.json`, which contains its own. A snapshot can be rebuilt from the store.
 """
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from moverank.indexer.errors import DamagedFile
 from moverank.indexer.files.checksums import check_names, read_checksummed_json
+from moverank.indexer.files.systems import OPEN_FILES_STAY
 
 if TYPE_CHECKING:
     from moverank.indexer.store import Reader
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 FORMAT = 5
 PREFIX, REMOVED, META = "snapshot-", "removed-snapshot-", "meta.json"
+GONE = "gone"
+"""A file in a snapshot that is removed, while other processes keep its folder in place: see `OPEN_FILES_STAY`."""
+
 FIRST_STAGE, ENCODER = "first_stage.faiss", "encoder"
 VECTOR_IDS, DOCUMENT_VECTORS = "stage_ids", "stage_vectors"
 VECTOR_FILES = {VECTOR_IDS: "<i8", DOCUMENT_VECTORS: "<f4"}
@@ -71,8 +76,8 @@ def newest_of(
     `valid` returns whether a revision and its token belong to the state that is opened, `opened` opens a path with the
     content of its `meta.json`. `damaged` is called for each damaged snapshot; the paths `distrusted` are skipped.
     """
-    for path in sorted(directory.glob(f"{PREFIX}*"), key=_revision_of, reverse=True):
-        if path in distrusted:
+    for path in sorted(directory.glob(f"{PREFIX}*"), key=_numbers_of, reverse=True):
+        if path in distrusted or (path / GONE).exists():
             continue
         try:
             meta = read_checksummed_json(path / META)
@@ -95,7 +100,15 @@ def checked_factory(path: Path, meta: dict[str, Any]) -> str:
     return str(meta["factory"])
 
 
-def _revision_of(path: Path) -> int:
-    """Return the number in a snapshot's name; -1 if there is none."""
-    number = path.name.removeprefix(PREFIX)
-    return int(number) if number.isdecimal() else -1
+def path_of_new(directory: Path, revision: int) -> Path:
+    """Return where a new snapshot is put: in place of another of its `revision`, or beside that if it cannot move."""
+    path, others = directory / f"{PREFIX}{revision}", count(2)
+    while OPEN_FILES_STAY and path.exists():
+        path = directory / f"{PREFIX}{revision}-{next(others)}"
+    return path
+
+
+def _numbers_of(path: Path) -> list[int]:
+    """Return the revision in a snapshot's name, and which snapshot of the revision it is; -1 where there is none."""
+    numbers = path.name.removeprefix(PREFIX).partition("-")[::2]
+    return [int(number) if number.isdecimal() else -1 for number in numbers]

@@ -21,6 +21,7 @@ from moverank.indexer.snapshot.snapshot_layout import (
     DOCUMENT_VECTORS,
     FIRST_STAGE,
     FORMAT,
+    GONE,
     META,
     OMITTED_IF_UNRANKED,
     PREFIX,
@@ -29,6 +30,7 @@ from moverank.indexer.snapshot.snapshot_layout import (
     VECTOR_FILES,
     VECTOR_IDS,
     VOCABULARY,
+    path_of_new,
 )
 from moverank.indexer.values.settings import AUTO_INDEX
 from moverank.rerank.bags.weights import PartCounts, weigh
@@ -60,7 +62,7 @@ def write_snapshot(directory: Path, content: SnapshotContent) -> Path:
 
     Bags are weighted by the collection's own gamma and title weight, and for the encoder also by the factors of words.
     """
-    target = directory / f"{PREFIX}{content.revision}"
+    target = path_of_new(directory, content.revision)
     with atomic_directory(target) as path:
         sizes = _write_arrays(path, content)
         for name, kind in VOCABULARY.items():
@@ -83,6 +85,8 @@ def remove_snapshot(path: Path) -> None:
         shutil.rmtree(aside, ignore_errors=True)
         path.rename(aside)
     shutil.rmtree(aside, ignore_errors=True)
+    with suppress(OSError):  # still there where files of it are open, and can neither be renamed nor removed
+        (path / GONE).touch()
 
 
 def remove_other_snapshots(directory: Path, current: Path | None) -> None:
@@ -135,6 +139,7 @@ def _write_first_stage(path: Path, named: str, n: int, made: DocumentVectors) ->
     factory = faiss_index.choose_factory(n, dim) if named == AUTO_INDEX else named
     ids = map_array(path / VECTOR_IDS, "<i8", (n,))
     used = faiss_index.build(factory, ids, vectors, path / FIRST_STAGE, products=made.products)
+    del ids, vectors  # mapped files cannot be removed everywhere
     for name in () if made.kept else VECTOR_FILES:
         (path / name).unlink()
     return used

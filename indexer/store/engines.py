@@ -171,7 +171,7 @@ def sqlite_engine(url: str, read_only: ReadOnlyFile | None) -> Engine:
     engine = create_engine(url, hide_parameters=True, **own)  # messages are logged
     database = engine.url.database
     pragmas = ["busy_timeout = 5000", "foreign_keys = ON"]
-    pragmas += [] if read_only else ["journal_mode = WAL", "synchronous = FULL"]
+    pragmas += [] if read_only else ["journal_mode = WAL", "synchronous = FULL", "fullfsync = ON"]
     pragmas += [] if _has_temporary_files() else ["temp_store = MEMORY"]
 
     @event.listens_for(engine, "connect")

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from moverank.indexer.errors import CollectionError
+from moverank.indexer.files.systems import has_access, sqlite_address
 
 SCHEMA = "0.2.0"
 """The revision of the schema that the statements are for: the newest file of `migrations/versions`."""
@@ -102,7 +102,7 @@ class FileRows(Rows):
 
 def connect_file(path: Path, mode: str) -> sqlite3.Connection:
     """Open an existing SQLite file, of any name, in a `mode` of its URIs."""
-    address = f"file:{quote(str(path.absolute()))}?mode={mode}"
+    address = sqlite_address(path.absolute(), mode)
     connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
     interruptible(connection)
     return connection
@@ -148,4 +148,4 @@ def check_content(connection: sqlite3.Connection, path: Path) -> None:
 
 def is_writable(path: Path) -> bool:
     """Return whether SQLite can write to a database file, and create its other files beside it."""
-    return all(os.access(needed, os.W_OK, effective_ids=True) for needed in (path, path.parent))
+    return all(has_access(needed, os.W_OK) for needed in (path, path.parent))

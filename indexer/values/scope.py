@@ -2,12 +2,16 @@
 
 import glob
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath
 
 from moverank.indexer.values.documents import STREAM, NamedSource
+
+_STREAMS = ("/dev/stdin", "/dev/fd/", "/proc/")  # the second is of macOS
+_ROOT = re.compile("/|[A-Za-z]:/")  # the second is of Windows
 
 UNKNOWN_SOURCE = "unknown"
 """The name of the source of documents that were stored before the schema had sources."""
@@ -21,10 +25,10 @@ def place_of(path: str) -> str:
     if path == STREAM:
         return STREAM
     if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises where permission is denied
-        return as_text(os.path.realpath(path))
+        return as_text(Path(os.path.realpath(path)).as_posix())
     # A process substitution, `<(zcat posts.gz)`, has another path in each run.
-    place = as_text(str(Path(os.path.realpath(Path(path).parent), Path(path).name)))
-    return STREAM if place.startswith(("/dev/stdin", "/proc/")) else place
+    place = as_text(Path(os.path.realpath(Path(path).parent), Path(path).name).as_posix())
+    return STREAM if place.startswith(_STREAMS) else place
 
 
 def listed_place(named: str) -> str:
@@ -72,9 +76,9 @@ def _matches(parts: list[str], pattern: tuple[str, ...]) -> bool:
 
 def split_pattern(pattern: str) -> tuple[str, tuple[str, ...]]:
     """Return the folder in which the search for a pattern begins, and the parts from the first wildcard on."""
-    parts = PurePosixPath(pattern).parts
+    parts = PurePath(pattern).parts
     plain = next(i for i, part in enumerate(parts) if glob.has_magic(part))
-    return PurePosixPath(*parts[:plain]).as_posix(), parts[plain:]
+    return PurePath(*parts[:plain]).as_posix(), parts[plain:]
 
 
 def name_matches(name: str, pattern: str) -> bool:
@@ -114,8 +118,9 @@ class Scope:
 
 
 def upwards(path: str) -> Iterator[str]:
-    """Iterate over a canonical path and all folders above it."""
+    """Iterate over a canonical path and all folders above it; over a stream alone."""
     yield path
-    while path.startswith("/") and path != "/":
-        path = path.rpartition("/")[0] or "/"
+    root = _ROOT.match(path)
+    while root and path != root[0]:
+        path = max(path.rpartition("/")[0], root[0], key=len)
         yield path

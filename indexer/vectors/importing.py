@@ -63,6 +63,7 @@ def import_vectors(
         recorded = source if named else str(path)
         origin = {"source": recorded, "bytes": files.size, "mtime_ns": files.modified, "sha256": files.digest()}
         write_manifest(temporary, {**sizes, **origin})
+        del table  # it maps a file of the directory, which cannot be renamed everywhere before
     return open_vectors(directory)
 
 

@@ -144,8 +144,11 @@ def _caching_in(directory: str) -> Iterator[None]:
 def _own_temporary_directory() -> str | None:
     """Return a directory for temporary files that no other user can write to, since cached code is executed.
 
-    None if there is no writable directory for temporary files, or another user owns the directory of this name.
+    None if there is no writable directory for temporary files, or another user owns the directory of this name, or the
+    system does not say by a number who owns it, as Windows.
     """
+    if not hasattr(os, "geteuid"):
+        return None
     try:
         directory = os.path.join(tempfile.gettempdir(), f".moverank-{os.geteuid()}")  # noqa: PTH118 - as above
         os.makedirs(directory, mode=stat.S_IRWXU, exist_ok=True)  # noqa: PTH103 - as above

@@ -16,6 +16,7 @@ def test_the_first_screen_shows_the_two_commands() -> None:
     assert all(README.splitlines().index(f"    {command}") < 40 for command in commands)
     assert commands[0].endswith("&& moverank demo")
     assert f"\n{commands[1]}\n" in (ROOT / ".ci" / "run").read_text()
+    assert f" run: {commands[1]}\n" in (ROOT / ".github" / "workflows" / "check.yml").read_text()
 
 
 def test_a_topic_is_one_screen() -> None:

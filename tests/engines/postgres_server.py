@@ -6,7 +6,6 @@ to everyone.
 
 import ctypes
 import os
-import pwd
 import shutil
 import signal
 import subprocess
@@ -57,6 +56,8 @@ def server_programs() -> Path:
 
 def _for_nobody(programs: Path, directory: Path) -> tuple[Path, dict[str, Any]]:
     """Return a copy of the programs which `nobody` may run, and that account for `subprocess`; give it `directory`."""
+    import pwd  # Unix alone has it
+
     nobody = pwd.getpwnam("nobody")
     package = programs.parent
     copied = directory / package.name / programs.name

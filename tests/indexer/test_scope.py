@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from moverank.indexer.values.scope import Region, Scope, place_of
+from moverank.indexer.values.scope import Region, Scope, place_of, upwards
 
 
 @pytest.fixture
@@ -67,3 +67,20 @@ def test_a_scope_covers_its_regions_and_touches_the_sources_that_overlap(here: P
     assert touched == ["d", "d/e/f", "d/ef", "other.txt"]
     assert (scope.touches("/"), scope.touches("-:a"), scope.touches("-")) == (True, True, False)
     assert Scope([Region("/")]).covers("/any/file")
+
+
+def test_paths_of_windows_have_a_drive() -> None:
+    assert list(upwards("C:/notes/a.txt")) == ["C:/notes/a.txt", "C:/notes", "C:/"]
+    assert list(upwards("/notes/a.txt")) == ["/notes/a.txt", "/notes", "/"]
+    assert list(upwards("-:mail/C:/a")) == ["-:mail/C:/a"]
+    assert Region("C:/").covers("C:/notes/a.txt")
+    assert Region("C:/notes", ("*.txt",)).covers("C:/notes/a.txt")
+    scope = Scope([Region("C:/notes")])
+    assert scope.covers("C:/notes/a.txt")
+    assert scope.touches("C:/")
+    assert not scope.covers("D:/notes/a.txt")
+
+
+def test_a_process_substitution_of_macos_is_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os.path, "realpath", os.fspath)  # on Linux, /dev/fd is a link
+    assert place_of("/dev/fd/63") == "-"

@@ -12,6 +12,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.files.systems import has_access
+
 CACHE = "evaluation"
 
 _log = logging.getLogger("moverank")
@@ -59,7 +61,7 @@ def results_directory(index: Path) -> Path | None:
     directory = index / CACHE
     place = directory if directory.exists() else index
     # A link may come with a collection from another user: it is not written through.
-    if os.access(place, os.W_OK | os.X_OK, effective_ids=True) and not directory.is_symlink():
+    if has_access(place, os.W_OK | os.X_OK) and not directory.is_symlink():
         return directory
     _log.warning("%s cannot be written to: distances are computed, but not cached for the next run", index)
     return None

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from moverank.indexer.errors import UsageError
 from moverank.indexer.files.location import without_passwords
+from moverank.indexer.files.systems import user_id
 
 if TYPE_CHECKING:
     from moverank.indexer.plugins.postgres.database import PostgresDatabase
@@ -58,7 +59,7 @@ class Postgres:
         if service:
             added["section"] = repr(_section(service))
         others = without_passwords(f"//?{parts.query}")
-        return named[0], repr((user, host, port, unquote(parts.path), others, added, os.geteuid()))
+        return named[0], repr((user, host, port, unquote(parts.path), others, added, user_id()))
 
     @staticmethod
     def open(url: str) -> "PostgresDatabase":

@@ -12,6 +12,7 @@ from typing import Literal
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from moverank.indexer.files.systems import PEAK_UNIT
 from moverank.indexer.plugins.serving.problems import METHODS
 from moverank.rerank.ranking import StageCounts
 
@@ -93,4 +94,4 @@ def _resident() -> float:
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * float(resource.getpagesize())
     except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * float(PEAK_UNIT)

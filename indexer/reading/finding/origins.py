@@ -128,7 +128,7 @@ class Origins:
         name = Path(source.key)
         folder = str(name.parent)
         if folder not in self._folders:
-            self._folders[folder] = str(name.parent.resolve())
+            self._folders[folder] = name.parent.resolve().as_posix()
         return as_text(f"{self._folders[folder].rstrip('/')}/{name.name}")
 
 

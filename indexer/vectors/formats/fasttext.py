@@ -123,8 +123,10 @@ def _chunks(own: Path, model: _Model, subwords: Subwords | None) -> Iterator[Chu
     """Yield the words with their vectors, and remove the file of their own rows at the end."""
     for start in range(0, len(model.words), _CHUNK_WORDS):
         words = model.words[start : start + _CHUNK_WORDS]
-        # A new mapping for each chunk releases the pages of the previous ones.
-        rows = map_array(own, "<f4", (len(model.words), model.dim), mode="r")[start : start + len(words)]
+        # A new mapping for each chunk releases the pages of the previous ones; none outlasts the file.
+        mapped = map_array(own, "<f4", (len(model.words), model.dim), mode="r")
+        rows = np.array(mapped[start : start + len(words)])
+        del mapped
         yield words, _composed(words, rows, subwords) if subwords else rows
     own.unlink()
 

@@ -6,9 +6,7 @@ import sys
 import time
 from array import array
 from collections.abc import Iterator
-from fcntl import ioctl
 from pathlib import Path
-from termios import FIONREAD
 from typing import IO
 
 import pytest
@@ -24,6 +22,9 @@ _COMMAND = [sys.executable, "-c", "from moverank import cli; cli.run()"]
 
 def _unread(pipe: IO[bytes]) -> int:
     """Return how many bytes of a pipe its reader has not read yet."""
+    from fcntl import ioctl  # Unix alone has it
+    from termios import FIONREAD
+
     count = array("i", [0])
     ioctl(pipe, FIONREAD, count)
     return count[0]

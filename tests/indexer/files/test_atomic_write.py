@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from moverank.indexer.files.atomic_write import atomic_directory, atomic_file, durable_file, named_file, sync_path
+from moverank.indexer.files.atomic_write import atomic_directory, atomic_file, durable_file, named_file
+from moverank.indexer.files.systems import sync_path
 
 _Writer = Callable[[Path], AbstractContextManager[Any]]
 
@@ -43,6 +44,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", fail)
 
 
+@pytest.mark.unix
 def test_a_durable_file_is_synced_once_it_is_complete(tmp_path: Path, synced: list[Path]) -> None:
     with durable_file(tmp_path / "a") as file:
         file.write(b"ant")
@@ -53,6 +55,7 @@ def test_a_durable_file_is_synced_once_it_is_complete(tmp_path: Path, synced: li
         pass
 
 
+@pytest.mark.unix
 @pytest.mark.parametrize("old", [None, b"old"])
 def test_a_file_is_replaced_at_the_end(tmp_path: Path, synced: list[Path], old: bytes | None) -> None:
     path = tmp_path / "a"
@@ -66,6 +69,7 @@ def test_a_file_is_replaced_at_the_end(tmp_path: Path, synced: list[Path], old: 
     assert _names(tmp_path) == ["a"]
 
 
+@pytest.mark.unix
 def test_a_file_keeps_its_permissions(tmp_path: Path) -> None:
     path = tmp_path / "a"
     for mode in (0o600, 0o644):
@@ -76,6 +80,7 @@ def test_a_file_keeps_its_permissions(tmp_path: Path) -> None:
         assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
+@pytest.mark.unix
 def test_links_and_pipes_that_the_user_names_are_written_in_place(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "target")
     os.mkfifo(tmp_path / "pipe")
@@ -107,6 +112,7 @@ def test_after_an_error_nothing_has_changed(tmp_path: Path, write: _Writer, erro
     assert not _names(tmp_path)
 
 
+@pytest.mark.unix
 @pytest.mark.usefixtures("full_disk")
 @pytest.mark.parametrize("write", [atomic_file, atomic_directory])
 def test_on_a_full_disk_the_reason_reaches_the_caller(tmp_path: Path, write: _Writer) -> None:
@@ -115,6 +121,7 @@ def test_on_a_full_disk_the_reason_reaches_the_caller(tmp_path: Path, write: _Wr
     assert not _names(tmp_path)
 
 
+@pytest.mark.unix
 def test_a_directory_is_created_with_its_parents(tmp_path: Path, synced: list[Path]) -> None:
     with atomic_directory(tmp_path / "deep" / "d") as temporary:
         (temporary / "new").touch()
@@ -159,6 +166,7 @@ def test_the_old_directory_returns_if_the_new_one_cannot_be_renamed(
     assert [path.name for path in tmp_path.rglob("*")] == ["d", "old"]
 
 
+@pytest.mark.unix
 def test_the_names_in_a_directory_are_synced(tmp_path: Path, synced: list[Path]) -> None:
     sync_path(tmp_path)
     assert synced == [tmp_path]

@@ -40,6 +40,7 @@ def owner(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
             other.communicate(b"\n")
 
 
+@pytest.mark.unix
 def test_the_owner_is_named(tmp_path: Path, owner: "subprocess.Popen[bytes]") -> None:
     with pytest.raises(LockedError) as caught, locked(tmp_path):
         pass
@@ -65,6 +66,7 @@ def test_waiting_ends(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.unix
 def test_the_lock_of_a_dead_process_is_free(tmp_path: Path, owner: "subprocess.Popen[bytes]") -> None:
     owner.send_signal(signal.SIGKILL)
     owner.wait()

@@ -1,6 +1,5 @@
 """A backup is the complete state of a collection at one instant, whatever others do meanwhile."""
 
-import resource
 import shutil
 import threading
 from pathlib import Path
@@ -76,10 +75,13 @@ def test_a_failed_backup_leaves_nothing_behind(collection: Collection, tmp_path:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "there"]
 
 
+@pytest.mark.unix
 @pytest.mark.parametrize("largest_file", [4096, 20_000, 60_000])
 def test_a_full_disk_is_one_error_and_leaves_nothing_behind(
     collection: Collection, tmp_path: Path, largest_file: int
 ) -> None:
+    import resource
+
     collection.index(random_documents(20))
 
     def work() -> str:

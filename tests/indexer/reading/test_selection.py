@@ -109,6 +109,7 @@ def test_malicious_patterns_end(write: Write) -> None:
         assert read("d", Selection()) == [f"d/{'a' * 200}"]
 
 
+@pytest.mark.unix
 def test_an_ignore_file_that_is_no_regular_file(write: Write) -> None:
     write("d/a.txt", "x")
     os.mkfifo("d/.gitignore")

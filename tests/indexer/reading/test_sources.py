@@ -29,6 +29,7 @@ def test_folder_is_the_directory_below_the_given_one(write: Write) -> None:
     assert [source.folder for source in find_sources(["d/sci.med"])] == [None]
 
 
+@pytest.mark.unix
 def test_links_to_directories_are_not_followed_but_links_to_files_are(write: Write) -> None:
     write("d/a.txt", "x")
     write("e/b.txt", "x")
@@ -195,6 +196,7 @@ def test_maildirs_below_a_directory_have_their_names_as_labels(write: Write) -> 
     ]
 
 
+@pytest.mark.unix
 def test_a_pipe_has_no_size(write: Write) -> None:
     write("x", "x")
     os.mkfifo("pipe")

@@ -1,5 +1,6 @@
 """Snapshots are written as a whole, and read back as written."""
 
+import errno
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,6 +59,27 @@ def test_a_snapshot_of_the_same_revision_is_replaced(tmp_path: Path) -> None:
     write(tmp_path, 3, gamma=0.5)
     assert open_newest(tmp_path, 3) is None
     assert open_newest(tmp_path, 3, gamma=0.5)
+
+
+def test_where_open_files_stay_new_snapshots_are_put_beside_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, _target: Path) -> None:
+        raise PermissionError(errno.EACCES, "in use", str(path))
+
+    monkeypatch.setattr("moverank.indexer.snapshot.snapshot_layout.OPEN_FILES_STAY", True)
+    paths = [write(tmp_path, 3, gamma=gamma) for gamma in (0.5, 0.5, 0.25)]
+    assert [path.name for path in paths] == ["snapshot-3", "snapshot-3-2", "snapshot-3-3"]
+    newest = open_newest(tmp_path, 3, gamma=0.5)
+    assert newest
+    assert newest.path == paths[1]
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", refuse)
+        remove_other_snapshots(tmp_path, paths[2])
+    assert all(path.is_dir() for path in paths)
+    assert open_newest(tmp_path, 3, gamma=0.5) is None
+    remove_other_snapshots(tmp_path, paths[2])
+    assert [path.name for path in tmp_path.iterdir()] == ["snapshot-3-3"]
 
 
 def test_all_other_snapshots_are_removed(tmp_path: Path) -> None:
