@@ -95,6 +95,12 @@ def _training_notes(collection: "Collection", source: str, words: int, changes: 
             f"no word vectors were named, so they were trained on these texts by {method} ({seconds}): "
             f"{len(vectors.words):,} words, {vectors.dim} dimensions (--embedding selects others)"
         )
+    least = training.SMALL_COLLECTION
+    if len(collection) < least:
+        yield (
+            f"{len(collection)} texts are few to learn word vectors from: below {least}, those of a file rank better; "
+            f"{_remedy(collection, trained_now=True)}"
+        )
 
 
 def _remedy(collection: "Collection", *, trained_now: bool) -> str:

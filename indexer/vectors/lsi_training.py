@@ -22,6 +22,11 @@ from moverank.rerank.words.embedding import Embedding, row_lengths, unit_rows
 OWN_DIMENSIONS = 28
 """The number of dimensions for the words' own directions."""
 
+LEAST, MOST = 50, 200
+"""The numbers of dimensions of long and of short texts without the option `dim`."""
+_DIMENSIONS_BY_WORDS = 5_000
+"""The number of dimensions between them, times the mean number of different words of a text; see `dimensions`."""
+
 
 def train_lsi(
     documents: Callable[[], Iterable[Mapping[str, int]]],
@@ -39,14 +44,15 @@ def train_lsi(
     of each is positive. Raises TooFewWords for a corpus without words, UsageError for an option out of its range.
 
     `documents` is called twice, and yields the word counts of each document; `directory` is created or replaced. There
-    are at most `dim` dimensions, fewer if the rank of A is lower, and `OWN_DIMENSIONS` more: see `_with_own`. Words
-    that occur fewer than `min_count` times get no vector. `seed` draws the SVD's start vector and the own directions;
-    `normalize` scales vectors to unit length; `progress` is called after each document is counted, and before and after
-    the decomposition.
+    are at most `dim` dimensions, by default those of `dimensions`, fewer if the rank of A is lower, and
+    `OWN_DIMENSIONS` more: see `_with_own`. Words that occur fewer than `min_count` times get no vector. `seed` draws
+    the SVD's start vector and the own directions; `normalize` scales vectors to unit length; `progress` is called after
+    each document is counted, and before and after the decomposition.
     """
     chosen = checked_options("lsi", options)
     with vectors_directory(directory) as temporary:
         words, matrix = _matrix(documents, chosen["min_count"], progress)
+        chosen["dim"] = chosen["dim"] or dimensions(matrix.nnz / matrix.shape[1])
         progress("Training vectors", 0, None, "words")
         vectors, values = truncated_svd(matrix.T, chosen["dim"], chosen["seed"])
         rows = _with_own(vectors * values, matrix, chosen["seed"])
@@ -55,6 +61,14 @@ def train_lsi(
         write_manifest(temporary, {**sizes, "source": "lsi", "training": {"method": "lsi", **chosen}})
         progress("Training vectors", len(words), len(words), "words")
     return open_vectors(directory)
+
+
+def dimensions(words: float) -> int:
+    """Return the number of dimensions for texts of so many different `words`, on the mean.
+
+    A short text says less of which words belong together: more dimensions keep them apart, fewer join them.
+    """
+    return round(min(max(_DIMENSIONS_BY_WORDS / words, LEAST), MOST))
 
 
 def _with_own(vectors: NDArray[np.float64], matrix: Any, seed: int) -> NDArray[np.float64]:

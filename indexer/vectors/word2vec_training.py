@@ -32,9 +32,10 @@ class _Number:
         return f"{kind} of {self.low} or more" + (f", at most {self.high:.10g}" if self.high < math.inf else "")
 
 
-_LSI = {"dim": _Number(int, 100, 1, 10_000), "min_count": _Number(int, 1, 1), "seed": _Number(int, 1, 0, 2**32 - 1)}
+_LSI = {"dim": _Number(int, None, 1, 10_000), "min_count": _Number(int, 1, 1), "seed": _Number(int, 1, 0, 2**32 - 1)}
 _WORD2VEC = {
     **_LSI,
+    "dim": _Number(int, 100, 1, 10_000),
     "min_count": _Number(int, 2, 1),
     "window": _Number(int, 5, 1, 10_000),
     "negative": _Number(int, 5, 1, 1_000),

@@ -65,6 +65,19 @@ def test_vectors_of_the_first_texts_do_not_stay(call: Call, tiny: Path, many: Pa
     assert (again.err, again.json["trained_seconds"], again.json["coverage"]) == ("", None, 1.0)
 
 
+@pytest.mark.parametrize(("texts", "noted"), [(99, True), (100, False)])
+def test_few_texts_are_reported_as_few(call: Call, many: Path, tmp_path: Path, texts: int, noted: bool) -> None:
+    path = tmp_path / "c"
+    many.write_text("".join(many.read_text().splitlines(keepends=True)[:texts]))
+    answer = call("index", many, "-i", path)
+    few = (
+        f"{texts} texts are few to learn word vectors from: below 100, those of a file rank better; "
+        f"`moverank refit -i {quote(display_name(path))} --embedding FILE` takes word vectors that fit these texts"
+    )
+    assert "so they were trained on these texts by lsi" in answer.err
+    assert (few in " ".join(answer.err.split())) == noted
+
+
 def test_vectors_of_a_file_stay_and_the_remedy_is_named(call: Call, vectors: Path, many: Path, tmp_path: Path) -> None:
     path, fitting = tmp_path / "c", tmp_path / "fitting.txt"
     answer = call("index", many, "-i", path, "--embedding", vectors, "--json")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError, VectorsError
-from moverank.indexer.vectors.lsi_training import OWN_DIMENSIONS, train_lsi
+from moverank.indexer.vectors.lsi_training import OWN_DIMENSIONS, dimensions, train_lsi
 from moverank.indexer.vectors.open_vectors import verify_vectors
 
 Counts = list[dict[str, int]]
@@ -93,6 +93,19 @@ def test_the_same_corpus_gives_the_same_vectors(tmp_path: Path) -> None:
     manifest = json.loads((tmp_path / "a/embedding.json").read_text())
     assert manifest["training"] == {"method": "lsi", "dim": 5, "min_count": 1, "seed": 1}
     assert manifest["source"] == "lsi"
+
+
+@pytest.mark.parametrize(("words", "dim"), [(20, 200), (25, 200), (50, 100), (64, 78), (100, 50), (500, 50)])
+def test_short_texts_get_more_dimensions(words: int, dim: int) -> None:
+    assert dimensions(words) == dim
+
+
+def test_the_number_of_dimensions_follows_the_length_of_the_texts(tmp_path: Path) -> None:
+    chance = np.random.default_rng(0)
+    documents = [{f"w{i}": 2 for i in chance.choice(300, 50, replace=False).tolist()} for _ in range(150)]
+    assert train_lsi(lambda: [*documents, {}], tmp_path / "out").dim == 100 + OWN_DIMENSIONS
+    manifest = json.loads((tmp_path / "out/embedding.json").read_text())
+    assert manifest["training"]["dim"] == 100
 
 
 def test_rare_words_can_be_excluded(tmp_path: Path) -> None:
