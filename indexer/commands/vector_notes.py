@@ -6,7 +6,7 @@ from shlex import quote
 from moverank.indexer import formatters, indexing
 from moverank.indexer.collection import Collection
 from moverank.indexer.commands.text_notes import chosen_language_note, refit_command
-from moverank.indexer.indexing.training import few_texts
+from moverank.indexer.indexing.training import SMALL_COLLECTION, few_texts
 from moverank.indexer.opening import Opened
 from moverank.indexer.values.documents import GIVEN, Changes
 from moverank.indexer.values.settings import default_rank
@@ -95,10 +95,9 @@ def _training_notes(collection: "Collection", source: str, words: int, changes: 
             f"no word vectors were named, so they were trained on these texts by {method} ({seconds}): "
             f"{len(vectors.words):,} words, {vectors.dim} dimensions (--embedding selects others)"
         )
-    least = training.SMALL_COLLECTION
-    if len(collection) < least:
+    if len(collection) < SMALL_COLLECTION:
         yield (
-            f"{len(collection)} texts are few to learn word vectors from: below {least}, those of a file rank better; "
+            f"{len(collection)} texts are few to learn word vectors from: below {SMALL_COLLECTION}, those of a file rank better; "
             f"{_remedy(collection, trained_now=True)}"
         )
 
