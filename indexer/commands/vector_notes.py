@@ -97,8 +97,8 @@ def _training_notes(collection: "Collection", source: str, words: int, changes: 
         )
     if len(collection) < SMALL_COLLECTION:
         yield (
-            f"{len(collection)} texts are few to learn word vectors from: below {SMALL_COLLECTION}, those of a file rank better; "
-            f"{_remedy(collection, trained_now=True)}"
+            f"{len(collection)} texts are few to learn word vectors from: below {SMALL_COLLECTION}, those of a file "
+            f"rank better; {_remedy(collection, trained_now=True)}"
         )
 
 
