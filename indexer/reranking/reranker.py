@@ -265,7 +265,7 @@ class Reranker:
         The versions are texts, records or a `Document`. `tau` and errors are as in `evidence`.
         """
         versions = document_of_text(old, "the old version"), document_of_text(new, "the new version")
-        compare, vectors = operation_named("changes"), self._vectors_for("a comparison of versions")
+        vectors, compare = self._vectors_for("a comparison of versions"), operation_named("changes")
         found: TextChanges = compare.between(*versions, self._tokenizer, vectors, tau)
         return found
 
