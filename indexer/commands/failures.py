@@ -94,7 +94,11 @@ COMMITTED = "committed changes are kept; run the same command again to continue"
 
 
 class NotesHandler(logging.Handler):
-    """Prints each warning of the library as a line on standard error."""
+    """Prints each warning of the library as a line on standard error; not the requests of a server in this process."""
+
+    def __init__(self) -> None:
+        """Take warnings and errors alone."""
+        super().__init__(logging.WARNING)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a record; the level is not shown."""
