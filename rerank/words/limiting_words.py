@@ -21,14 +21,17 @@ from moverank.rerank.words.languages import lower, named_lines
 FREE_OF = frozenset({"free", "frei"})
 """The words after a hyphen that negate the word before it: `sugar-free`."""
 
+_UN, _IN, _LESS = ("un", "non"), ("in", "im", "ir", "il", "dis"), ("less", "los", "frei")
+"""The affixes that negate a word: prefixes, those that begin many other words, too, and suffixes."""
+
 _PREFIXES = (
-    *(("", prefix) for prefix in ("un", "non", "in", "im", "ir", "il", "dis", "mis", "miss")),
+    *(("", prefix) for prefix in (*_UN, *_IN, "mis", "miss")),
     *(("pre", "post"), ("hyper", "hypo"), ("over", "under"), ("intra", "inter"), ("up", "down"), ("in", "out")),
     *(("im", "ex"), ("im", "em"), ("in", "ex"), ("in", "de"), ("anti", "pro"), ("macro", "micro"), ("maxi", "mini")),
     *(("exo", "endo"), ("homo", "hetero"), ("mono", "poly"), ("pr\u00e9", "post"), ("vor", "nach")),
     *(("ein", "aus"), ("an", "aus"), ("auf", "ab"), ("zu", "ab"), ("be", "ent")),
 )
-_SUFFIXES = (("", "less"), ("", "los"), ("", "frei"), ("ful", "less"), ("voll", "los"), ("or", "ee"), ("er", "ee"))
+_SUFFIXES = (*(("", suffix) for suffix in _LESS), ("ful", "less"), ("voll", "los"), ("or", "ee"), ("er", "ee"))
 _SHORTEST = 3  # letters of a word without its affix
 
 _SIGNS = {
@@ -47,10 +50,9 @@ _LISTS = (NEGATION, OF_WORD, AFTER_VERB, CLAUSE_END, FORBIDDEN_END, LABEL, _OPPO
 _SPACE = r"[^\S\n]*+\n?+[^\S\n]*+"
 _NEVER = "(?!)"
 _LONGEST = 40  # characters of a comparator
-
-
 _NEGATING = re.compile(
-    r"(?:un|non)(?P<after>\w{3,})|(?:in|im|ir|il|dis)(?P<listed>\w{4,})|(?P<before>\w{3,})(?:less|los|frei)"
+    rf"(?:{'|'.join(_UN)})(?P<after>\w{{3,}})|(?:{'|'.join(_IN)})(?P<listed>\w{{4,}})|"
+    rf"(?P<before>\w{{3,}})(?:{'|'.join(_LESS)})"
 )
 _ADJECTIVE = re.compile(
     r"\w+(?:ig|lich|sam|bar|haft|isch|wahr|klar|gleich|sicher|annt|ert|igt|net|ielt|aubt)(?:e[mnrs]?)?"
@@ -130,11 +132,8 @@ class Limits:
         found = self.begins_after.match(text[start : start + _LONGEST])
         if found is None:
             return None
-        return (
-            start + found.start("phrase"),
-            start + found.end("phrase"),
-            self.meaning["after"][_plain(found["phrase"])],
-        )
+        first, last = found.span("phrase")
+        return start + first, start + last, self.meaning["after"][_plain(found["phrase"])]
 
     def of(self, phrase: str) -> str:
         """Return the meaning of a limit that compares no number."""
@@ -162,9 +161,8 @@ def _pattern(phrases: Iterable[str], *, at_start: bool = False, at_end: bool = F
     longest = sorted(phrases, key=len, reverse=True)
     signs = "|".join(sorted(_SIGNS, key=len, reverse=True))
     one = "|".join(_written(phrase) for phrase in longest) or _NEVER
-    bounded = (
-        rf"(?<![\w-])(?:{one})(?:(?<=['\u2019])|(?![\w'\u2019])|(?=n?['\u2019]t\b))"  # `mustn't`: a negation follows
-    )
+    # A phrase ends with a word, with an apostrophe, or before the negation of `mustn't`.
+    bounded = rf"(?<![\w-])(?:{one})(?:(?<=['\u2019])|(?![\w'\u2019])|(?=n?['\u2019]t\b))"
     if at_end:
         return re.compile(rf"(?P<phrase>{bounded}|{signs}){_SPACE}(?:(?:the|a|an)\s)?$", re.IGNORECASE)
     before = rf"{_SPACE}(?:[^\W\d_]+\s)??" if at_start else ""

@@ -51,9 +51,9 @@ _TAIL = (  # powers and other units: `m2`, `m/s^2`, `m s-1`, `mg/kg/day`
 _SIGN = "".join(CURRENCIES)
 _TIMES = r"(?:second|minute|hour|day|week|month|year)\b"
 _ADVERBS = {"daily": "day", "hourly": "hour", "weekly": "week", "t\u00e4glich": "Tag", "w\u00f6chentlich": "Woche"}
-_ARTICLES = "l[ea]s?|une?|des|son|sa|ses|cet?te?"  # after the French `par`, as in `minutes par le sentier`
+_AFTER_PAR = "l[ea]s?|une?|des|son|sa|ses|cet?te?"  # after the French `par`, as in `minutes par le sentier`
 _RATE = (
-    rf"(?:(?: (?:per|pro|par|each) (?!(?:{_ARTICLES})\b)| an? (?={_TIMES})|(?: \u00e0 l['\u2019]|-)(?=heure\b))"
+    rf"(?:(?: (?:per|pro|par|each) (?!(?:{_AFTER_PAR})\b)| an? (?={_TIMES})|(?: \u00e0 l['\u2019]|-)(?=heure\b))"
     rf"(?P<per>[^\W\d_]+)| (?P<adverb>{'|'.join(_ADVERBS)})|{_TAIL})"
 )
 

@@ -29,7 +29,6 @@ from moverank.rerank.words.unit import Unit, UnitKind
 
 _PORTION = 2000  # words, or characters with numbers, between two checks of the time
 _SCOPE = 2  # words after a negation that it changes
-_NEGATED = ("word", "limit", "name")
 _WORDS = ("word", "name")
 _NAMES = frozenset("ca en es fr it nl pt sv".split())  # noqa: SIM905 - a list of codes
 _IN_SENTENCE = re.compile(r"[\w,;)%'\u2019] ?$")  # before a word with a capital that begins no sentence
@@ -56,7 +55,7 @@ def _words(text: str, tokenizer: Tokenizer, typed: list[Unit]) -> list[Unit]:
     """
     limits = limits_of(tokenizer.language)
     phrases = {one.start(): one for one in limits.words.finditer(text)}
-    names = weekdays(tokenizer.language) | limits.abbreviations
+    names = _names_of(tokenizer.language)
     clause_ends = [one.start() for one in _CLAUSE_END.finditer(_without(text, typed))]
     polarity, starts = _Polarity(limits), [one.start for one in typed]
     inside = last = 0
@@ -84,7 +83,7 @@ def _words(text: str, tokenizer: Tokenizer, typed: list[Unit]) -> list[Unit]:
             polarity.negate_last()
         elif kind := _kind(text, start, word, tokenizer):
             whole = names.get(f"{word}.", word) if text[end : end + 1] == "." else word
-            polarity.add(Unit(start, end, kind, names.get(whole, whole)), 1)
+            polarity.add(Unit(start, end, kind, names.get(whole, whole)))
         last = end
     return polarity.ended()
 
@@ -176,13 +175,13 @@ class _Polarity:
             self._left *= not only_it
             self._is_next &= not only_it
 
-    def add(self, unit: Unit, words: int) -> None:
-        """Add a unit, which counts as some words of a negation's scope."""
+    def add(self, unit: Unit) -> None:
+        """Add a word or a name."""
         is_near = self._is_next or unit.kind != "name"  # `not enforceable in Ontario`
         negated = (self._left > 0 and is_near) != self._is_forbidden
-        self.units.append(replace(unit, negated=negated and unit.kind in _NEGATED))
-        self._left = max(0, self._left - words)
-        self._is_next &= not words
+        self.units.append(replace(unit, negated=True) if negated else unit)
+        self._left = max(0, self._left - 1)
+        self._is_next = False
 
     def negate(self, word: str, *, is_prefix: bool, of_verb: bool) -> None:
         """Change the polarity of the words after a negation; of those before it, if it ends a clause after the verb.
@@ -210,7 +209,7 @@ class _Polarity:
     def negate_last(self) -> None:
         """Change the polarity of the last word, as in `sugar-free`."""
         if self.units:
-            self.units[-1] = replace(self.units[-1], negated=self.units[-1].kind in _NEGATED)
+            self.units[-1] = replace(self.units[-1], negated=True)
 
 
 def _kind(text: str, start: int, word: str, tokenizer: Tokenizer) -> UnitKind | None:
@@ -223,7 +222,7 @@ def _kind(text: str, start: int, word: str, tokenizer: Tokenizer) -> UnitKind | 
         return "name"
     if word in tokenizer.stop_words or (word == "a" and language == "fr"):
         return None
-    if any(char.isdigit() for char in word) or word in weekdays(language) or _substance().fullmatch(word):
+    if any(char.isdigit() for char in word) or word in weekdays(language) or _is_substance(word):
         return "name"
     is_written = text[start].isupper() and text[start + 1 : start + 2].islower()
     is_name = language in _NAMES and is_written and _IN_SENTENCE.search(text, max(0, start - 3), start)
@@ -231,10 +230,26 @@ def _kind(text: str, start: int, word: str, tokenizer: Tokenizer) -> UnitKind | 
 
 
 @cache
-def _substance() -> re.Pattern[str]:
-    """Return the pattern of the name of an active substance."""
-    endings, names = ("|".join(words) for words in named_lines("substances.txt").values())
-    return re.compile(rf"(?=\w{{7}})\w*(?:{endings})s?|(?:{names})s?")
+def _names_of(language: str) -> dict[str, str]:
+    """Return what weekdays in the plural and abbreviations, with the full stop that they need, stand for."""
+    return weekdays(language) | limits_of(language).abbreviations
+
+
+def _is_substance(word: str) -> bool:
+    """Return whether a word is the name of an active substance."""
+    endings, names = _substances()
+    forms = (word, word.removesuffix("s"))
+    return any(form in names or (len(word) >= _LONG and form.endswith(endings)) for form in forms)
+
+
+@cache
+def _substances() -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return the endings of names of active substances, and the names without one."""
+    tables = named_lines("substances.txt")
+    return tuple(tables["endings"]), frozenset(tables["names"])
+
+
+_LONG = 7  # letters of a name by its ending
 
 
 def _without(text: str, typed: Sequence[Unit]) -> str:

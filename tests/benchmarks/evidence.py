@@ -41,7 +41,7 @@ import numpy as np
 
 from moverank import NoKnownWords, Reranker
 from moverank.rerank.distance.ground_cost import typical_cost
-from moverank.rerank.plugins.evidence.allowed_arcs import allowed_arcs
+from moverank.rerank.plugins.evidence.allowed_arcs import Said, allowed_arcs
 from moverank.rerank.plugins.evidence.text_changes import TextChange
 from moverank.rerank.ranking import Span
 from moverank.rerank.words.sentence_spans import sentence_spans
@@ -489,7 +489,7 @@ def nearness(reranker: Reranker) -> None:
 def cost_of(reranker: Reranker, first: str, second: str) -> float:
     """Return the cost of two words; infinite if one is the contrary of the other."""
     one, other = ((Unit(0, 1, "word", word).key,) for word in (first, second))
-    _, _, cost = allowed_arcs(one, other, reranker.embedding, math.inf, "en")
+    _, _, cost = allowed_arcs(Said(one, other, "en"), reranker.embedding, math.inf)
     return float(cost[0]) if len(cost) else math.inf
 
 

@@ -110,7 +110,7 @@ def evidence_sides(evidence: Evidence, claim: Document, sources: Mapping[str, Do
     of_claim, of_sources = list[ComparedMark](), {key: list[ComparedMark]() for key in sources}
     for flow, one in enumerate(evidence.carried):
         kind, cost = "same" if one.same else "near", f", cost {one.cost:.2f}" if one.cost else ""
-        there, here = _cut(others[one.key], one.source), _cut(own, one.span)
+        there, here = cut(others[one.key], one.source), cut(own, one.span)
         of_claim.append(ComparedMark(one.span, kind, f"from {there!r}{cost}" if kind == "near" else "", flow))
         of_sources[one.key].append(ComparedMark(one.source, kind, f"to {here!r}{cost}" if kind == "near" else "", flow))
     of_claim += [ComparedMark(one.span, "uncovered", REASONS[one.reason]) for one in evidence.uncovered]
@@ -129,7 +129,7 @@ def changes_sides(changes: TextChanges, old: Document, new: Document) -> list[Si
             continue
         for own, span, other, others in ((0, one.old, one.new, texts[1]), (1, one.new, one.old, texts[0])):
             if span is not None:
-                note = one.state if other is None else _change_note(one, _cut(others, other), is_new=own == 1)
+                note = one.state if other is None else _change_note(one, cut(others, other), is_new=own == 1)
                 marks[own].append(ComparedMark(span, one.state, note, None if other is None else flow))
     return [
         Side(name, tuple(own.items()), tuple(some))
@@ -143,14 +143,15 @@ def _change_note(change: TextChange, other: str, *, is_new: bool) -> str:
     return f"changed {'from' if is_new else 'to'} {other!r}, cost {change.cost:.2f}"
 
 
-def _cut(texts: Mapping[int | None, str], span: Span) -> str:
+def cut(texts: Mapping[int | None, str], span: Span) -> str:
+    """Return a stretch of a text, in one line."""
     return " ".join(texts[span.part][span.start : span.end].split())
 
 
 def carried_pairs(carried: Sequence[Carried], side: Side, sources: Mapping[str, Side]) -> list[tuple[str, str, float]]:
     """Return the words of the runs that are carried to others, of the claim and of the source, with the cost."""
     own, others = dict(side.texts), {key: dict(one.texts) for key, one in sources.items()}
-    return [(_cut(own, one.span), _cut(others[one.key], one.source), one.cost) for one in carried if not one.same]
+    return [(cut(own, one.span), cut(others[one.key], one.source), one.cost) for one in carried if not one.same]
 
 
 def evidence_verdict(evidence: Evidence) -> str:

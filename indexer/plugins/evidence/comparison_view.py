@@ -11,6 +11,7 @@ from moverank.indexer.plugins.evidence.comparison_marks import (
     carried_pairs,
     changes_sides,
     changes_verdict,
+    cut,
     evidence_sides,
     evidence_verdict,
 )
@@ -42,7 +43,7 @@ def evidence_view(
     texts, by_key = dict(side.texts), dict(zip(sources, others, strict=True))
     for one in evidence.sentences:
         if pairs := carried_pairs(one.carried, side, by_key):
-            sentence = printable(" ".join(texts[one.span.part][one.span.start : one.span.end].split()))
+            sentence = printable(cut(texts, one.span))
             arrows = (f"{isolated(own)} \N{LEFTWARDS ARROW} {isolated(other)} {cost:.2f}" for own, other, cost in pairs)
             lines += [Text(f"near words in: {sentence}"), Text(f"   {',  '.join(arrows)}", style="dim")]
     return Group(*lines)

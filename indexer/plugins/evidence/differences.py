@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, takewhile
 
-from moverank.indexer.plugins.evidence.comparison_marks import REASONS, ComparedMark, Piece, Side, pieces
+from moverank.indexer.plugins.evidence.comparison_marks import REASONS, ComparedMark, Piece, Side, cut, pieces
 from moverank.rerank.plugins.evidence.evidence import Evidence, SentenceEvidence
 from moverank.rerank.plugins.evidence.text_changes import TextChanges
 from moverank.rerank.ranking import Span
@@ -83,8 +83,8 @@ class _Sentences:
             for mark in takewhile(lambda mark: mark.span.start < end, islice(marks, first, None))
             if mark.span.end > start
         ]
-        cut = [Piece(_ELLIPSIS * is_cut, (), ()) for is_cut in (start > span.start, end < span.end)]
-        shown = (piece for piece in (cut[0], *pieces(text[start:end], found), cut[1]) if piece.text)
+        before, after = (Piece(_ELLIPSIS * is_left, (), ()) for is_left in (start > span.start, end < span.end))
+        shown = (piece for piece in (before, *pieces(text[start:end], found), after) if piece.text)
         return MarkedSentence(self._name, text.count("\n", 0, span.start) + 1, tuple(shown))
 
 
@@ -113,7 +113,7 @@ def _why(sentence: SentenceEvidence, texts: Mapping[int | None, str]) -> str:
     """Return how much of a sentence is covered, and why the rest is not."""
     words = defaultdict[str, list[str]](list)
     for one in sentence.uncovered:
-        words[REASONS[one.reason]].append(" ".join(texts[one.span.part][one.span.start : one.span.end].split()))
+        words[REASONS[one.reason]].append(cut(texts, one.span))
     reasons = (f"{reason}: {', '.join(some)}" for reason, some in words.items())
     return "; ".join([f"{sentence.covered_units} of {sentence.units} units covered", *reasons])
 

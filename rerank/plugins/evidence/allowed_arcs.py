@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Self
@@ -131,20 +131,18 @@ def joined(first: Span, last: Span) -> Span:
     return Span(first.part, first.start, last.end)
 
 
-def allowed_arcs(
-    own: Sequence[UnitKey], others: Sequence[UnitKey], embedding: Embedding, tau: float, language: str
-) -> AllowedArcs:
-    """Return which of the distinct units `own` (n,) may be carried to which of `others` (m,), in order of the rows.
+def allowed_arcs(said: "Said", embedding: Embedding, tau: float) -> AllowedArcs:
+    """Return which of the distinct units of a claim (n,) may be carried to which of sources (m,), in order of the rows.
 
     What says the same costs 0: equal units, words of one stem and polarity, a date and one that says more, and what is
     said under a condition and what is said without. Other words with vectors cost their distance, at most `tau`, but
-    none is carried to its contrary, such as `safe` to `unsafe`. Nothing else is allowed. `language` is a code. Raises
-    TooLarge for too many pairs of words or arcs.
+    none is carried to its contrary, such as `safe` to `unsafe`. Nothing else is allowed. Raises TooLarge for too
+    many pairs of words or arcs.
     """
+    own, others = said.own, said.others
     with reserved_cells(1, min(_CELLS_PER_ARC * len(own) * len(others), most_cells())):
-        said = Said(own, others, language)
-        contrary = said.pairs(map(said.contraries, own))
-        free = said.pairs(map(said.same, own)) - contrary
+        contrary = said.pairs(said.contraries)
+        free = said.pairs(said.same) - contrary
         rows, columns = np.array(sorted(free), np.int64).reshape(-1, 2).T
         found = [(rows, columns, np.zeros(len(rows)))]
         apart = np.array([i * len(others) + j for i, j in free | contrary], np.int64)
@@ -160,9 +158,13 @@ _ENDING = 2  # letters of the endings of forms, in languages without a table of 
 
 
 class Said:
-    """What the units of sources say, in all the forms in which a claim may say the same."""
+    """What the distinct units of sources, `others`, say, in all the forms in which those of a claim, `own`, may say it.
+
+    `language` is a code.
+    """
 
     def __init__(self, own: Sequence[UnitKey], others: Sequence[UnitKey], language: str) -> None:
+        self.own, self.others = own, others
         stemmer, limits = stemmer_named(language), limits_of(language)
         self._language, self._endings = language, limits.lists[INFLECTION]
         words = [value for kind, value, _ in (*own, *others) if kind == "word"]
@@ -179,20 +181,19 @@ class Said:
                 if not polarity.endswith("if"):
                     self._columns[kind, value, f"{polarity} if".strip()].append((j, word))
 
-    def pairs(self, forms: Iterable[Iterable[tuple[_Form, str]]]) -> set[tuple[int, int]]:
-        """Return the units of the claim, which say these forms, and those of the sources that say them, too.
+    def pairs(self, forms_of: Callable[[UnitKey], Iterable[tuple[_Form, str]]]) -> set[tuple[int, int]]:
+        """Return the units of the claim whose forms the sources say, and the units of the sources that say them.
 
         Each form has the word that it is made of, "" if any other word with that form will do.
         """
-        both = ((i, form, word) for i, some in enumerate(forms) for form, word in some)
+        both = ((i, form, word) for i, key in enumerate(self.own) for form, word in forms_of(key))
         found = ((i, j, word, other) for i, form, word in both for j, other in self._columns.get(form, ()))
         return {(i, j) for i, j, word, other in found if not word or self._is_form(word, other)}
 
     def _is_form(self, word: str, other: str) -> bool:
         """Return whether two words of one stem differ by endings of forms only: `ration` is no form of `rational`."""
-        size = next(
-            (i for i, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), min(len(word), len(other))
-        )
+        shorter = min(len(word), len(other))
+        size = next((i for i in range(shorter) if word[i] != other[i]), shorter)
         ends = [one[size:] for one in (word, other)]
         doubled = [end[1:] if end[:1] == word[size - 1 : size] else end for end in ends]  # as in `stop` and `stopped`
         known = self._endings or {end for end in ends if len(end) <= _ENDING}
@@ -217,8 +218,7 @@ class Said:
         """Yield the contraries of a word, by an affix or by the table of the language."""
         kind, value, polarity = key
         if kind == "word":
-            bare = value.removesuffix("s").removesuffix("ly")
-            yield from ((("bare", other, polarity), "") for one in {value, bare} for other in opposites_of(one))
+            yield from ((("bare", other, polarity), "") for one in _bare(value) for other in opposites_of(one))
             yield from ((("stem", other, polarity), "") for other in self._contrary.get(self._stem[value], ()))
 
     def _implied(self, key: UnitKey) -> Iterator[tuple[_Form, str]]:
@@ -226,13 +226,18 @@ class Said:
         kind, value, polarity = key
         yield from self.same(key)
         if kind == "word":
-            yield from ((("bare", one, polarity), "") for one in {value, value.removesuffix("s").removesuffix("ly")})
+            yield from ((("bare", one, polarity), "") for one in _bare(value))
         if kind in ("word", "name"):
             yield ("name" if kind == "word" else "word", value, polarity), ""
         elif kind in ("date", "number") and value.isdecimal():
             yield ("number" if kind == "date" else "date", value, polarity), ""  # `2000 people`
         if kind == "date":
             yield from ((("date", less, polarity), "") for less in less_exact(value))
+
+
+def _bare(word: str) -> set[str]:
+    """Return a word, and it without the ending of a plural or an adverb, before which an affix may be."""
+    return {word, word.removesuffix("s").removesuffix("ly")}
 
 
 def _other_polarity(polarity: str) -> str:

@@ -288,9 +288,10 @@ class _Claim:
     """The problems of the sentences of a claim, which have the arcs between distinct units in common."""
 
     def __init__(self, own: UnitText, sources: _Sources, embedding: Embedding, tau: float, language: str) -> None:
-        self._own, self._sources, self._embedding, self._language = own, sources, embedding, language
+        self._own, self._sources, self._embedding = own, sources, embedding
         self._number = {key: i for i, key in enumerate(dict.fromkeys(unit.key for unit in own.units))}
-        self._arcs: AllowedArcs = allowed_arcs(list(self._number), list(sources.number), embedding, tau, language)
+        self._said = Said(list(self._number), list(sources.number), language)
+        self._arcs: AllowedArcs = allowed_arcs(self._said, embedding, tau)
         self._starts = np.searchsorted(self._arcs[0], np.arange(len(self._number) + 1))
         partner = np.array([sources.number.get(key, -1) for key in self._number], np.int64)
         is_other = partner[self._arcs[0]] != self._arcs[1]
@@ -368,9 +369,7 @@ class _Claim:
     @cached_property
     def _said_otherwise(self) -> set[int]:
         """Return the units which the sources have in any form with another polarity."""
-        keys = list(self._number)
-        said = Said(keys, list(self._sources.number), self._language)
-        return {i for i, _ in said.pairs(map(said.otherwise, keys))}
+        return {i for i, _ in self._said.pairs(self._said.otherwise)}
 
     def _reason(self, key: UnitKey) -> Reason:
         """Return why a unit is not covered."""

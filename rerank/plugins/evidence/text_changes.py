@@ -11,7 +11,6 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import partial
 from itertools import accumulate, pairwise
 from typing import ClassVar, Literal
 
@@ -23,6 +22,7 @@ from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.plugins.evidence.allowed_arcs import (
     AllowedArcs,
     Passages,
+    Said,
     UnitText,
     allowed_arcs,
     cost_limit,
@@ -124,7 +124,10 @@ def changes_of(
     pairs = _Pairs(first, second, {number for ((kind, *_), _), number in numbers.items() if kind == "word"})
     pairs.match()
     cost = dict.fromkeys((place for place, partner in enumerate(pairs.old_of) if partner >= 0), 0.0)
-    arcs_of = partial(allowed_arcs, embedding=embedding, tau=limit, language=tokenizer.language)
+
+    def arcs_of(own: Sequence[UnitKey], others: Sequence[UnitKey]) -> AllowedArcs:
+        return allowed_arcs(Said(own, others, tokenizer.language), embedding, limit)
+
     certified = _carry_near(pairs, [key for key, _ in numbers], arcs_of, cost)
     return TextChanges(tuple(_changes(pairs, cost, before.spans, after.spans)), certified, limit)
 

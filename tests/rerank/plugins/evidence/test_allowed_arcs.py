@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 from moverank.rerank.distance.cell_limit import limit_cells, most_cells
 from moverank.rerank.errors import OutOfTime, TooLarge
-from moverank.rerank.plugins.evidence.allowed_arcs import UnitText, allowed_arcs, less_exact
+from moverank.rerank.plugins.evidence.allowed_arcs import Said, UnitText, allowed_arcs, less_exact
 from moverank.rerank.runtime.deadline import stopping
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import tokenizer_of
@@ -33,7 +33,7 @@ def few_cells() -> Iterator[None]:
 
 @pytest.mark.parametrize("tau", [0.0, 1.0, 1e300])
 def test_words_are_carried_to_the_same_and_to_near_words(tau: float) -> None:
-    rows, columns, cost = allowed_arcs(KEYS[:400], KEYS[300:], EMBEDDING, tau, "none")
+    rows, columns, cost = allowed_arcs(Said(KEYS[:400], KEYS[300:], "none"), EMBEDDING, tau)
     distances = cdist(POINTS[:400].astype(float), POINTS[300:].astype(float))
     assert set(zip(rows.tolist(), columns.tolist(), strict=True)) == set(
         zip(*np.nonzero(distances <= tau), strict=True)
@@ -43,23 +43,23 @@ def test_words_are_carried_to_the_same_and_to_near_words(tau: float) -> None:
 
 @pytest.mark.usefixtures("few_cells")
 def test_a_limit_of_memory_counts_the_arcs_that_there_are() -> None:
-    assert len(allowed_arcs(KEYS[:400], KEYS[200:], EMBEDDING, 0.1, "none")[0]) >= 200
+    assert len(allowed_arcs(Said(KEYS[:400], KEYS[200:], "none"), EMBEDDING, 0.1)[0]) >= 200
     with pytest.raises(TooLarge, match="too many pairs of words are near enough"):
-        allowed_arcs(KEYS[:400], KEYS[200:], EMBEDDING, 100.0, "none")
+        allowed_arcs(Said(KEYS[:400], KEYS[200:], "none"), EMBEDDING, 100.0)
     with pytest.raises(TooLarge, match="too large to compare exactly"):
-        allowed_arcs(KEYS, KEYS, EMBEDDING, 0.1, "none")
+        allowed_arcs(Said(KEYS, KEYS, "none"), EMBEDDING, 0.1)
 
 
 def test_the_time_is_checked_between_blocks() -> None:
     with stopping(lambda: True), pytest.raises(OutOfTime):
-        allowed_arcs(KEYS, KEYS, EMBEDDING, 1.0, "none")
+        allowed_arcs(Said(KEYS, KEYS, "none"), EMBEDDING, 1.0)
 
 
 def test_a_word_is_carried_to_its_opposite_with_the_other_polarity_alone() -> None:
     embedding = Embedding.of(["safe", "unsafe", "secure"], np.array([[0.0, 0.0], [0.0, 0.1], [0.1, 0.0]], np.float32))
     own: list[UnitKey] = [("word", "safe", polarity) for polarity in ("", "not")]
     others: list[UnitKey] = [("word", word, polarity) for polarity in ("", "not") for word in ("secure", "unsafe")]
-    rows, columns, _ = allowed_arcs(own, others, embedding, 1.0, "en")
+    rows, columns, _ = allowed_arcs(Said(own, others, "en"), embedding, 1.0)
     assert {(own[i], others[j]) for i, j in zip(rows, columns, strict=True)} == {
         *((("word", "safe", polarity), ("word", "secure", polarity)) for polarity in ("", "not")),
         *((("word", "safe", one), ("word", "unsafe", other)) for one, other in (("", "not"), ("not", ""))),
@@ -87,7 +87,7 @@ def test_a_word_is_carried_to_its_opposite_with_the_other_polarity_alone() -> No
 def test_forms_of_a_word_are_carried_and_contraries_are_not(own: UnitKey, other: UnitKey, *, carried: bool) -> None:
     words = [value for kind, value, _ in (own, other) if kind == "word"]
     near = Embedding.of(words, np.zeros((len(words), 2), np.float32)) if words else EMBEDDING
-    rows, _, cost = allowed_arcs([own], [other], near, 1.0, "en")
+    rows, _, cost = allowed_arcs(Said([own], [other], "en"), near, 1.0)
     assert (len(rows) == 1) == carried
     assert not cost.any()
 
