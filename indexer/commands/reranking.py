@@ -40,12 +40,12 @@ class RerankChoices:
         str | None,
         typer.Option(
             metavar="PATH|gensim:NAME|hf:NAME",
-            help="Word vectors for candidates with texts, instead of a collection.",
+            help="Word vectors for candidates with texts, instead of a collection. Without either, BM25 ranks them.",
         ),
     ] = None
     language: Annotated[
         str | None,
-        typer.Option(metavar="CODE", help="With --embedding: the language of the texts, such as de. [default: en]"),
+        typer.Option(metavar="CODE", help="Without a collection: the language of the texts, such as de. [default: en]"),
     ] = None
     k: Annotated[
         int | None,
@@ -82,17 +82,16 @@ class RerankChoices:
 
 @app.command(
     epilog="Examples: `moverank rerank --run bm25.trec --queries queries.jsonl -i docs.index > reranked.trec`  "
-    "`engine | moverank rerank --embedding glove.txt.gz -k 10`"
+    "`engine | moverank rerank -k 10`"
 )
 @with_records
 def rerank(*, given: CandidateChoices, index: Index = DEFAULT_INDEX, chosen: RerankChoices) -> None:
     """Rank the candidates of another engine, each query's as it is read; the result has the same form."""
+    from moverank.indexer.collection import Collection
     from moverank.indexer.reranking.lists import ListReranker, RerankOptions
 
     if given.run == given.queries == "-":
         raise UsageError("only one of --run and --queries can be standard input")
-    if chosen.language is not None and chosen.embedding is None:
-        raise UsageError("--language goes with --embedding: a collection has its language")
     batch = reading.read_batch(given.queries) if given.queries else []
     faults = [f"{query.id}: {query.problem}" for query in batch if query.problem]
     for fault in faults:
@@ -100,7 +99,10 @@ def rerank(*, given: CandidateChoices, index: Index = DEFAULT_INDEX, chosen: Rer
     complete = not faults
     texts = {query.id: query.document for query in batch if not query.problem}
     options = RerankOptions(**{one.name: getattr(chosen, one.name) for one in fields(RerankOptions)})
-    with ListReranker(index, chosen.embedding, texts, options) as reranker:
+    place = None if index == DEFAULT_INDEX and not Collection.exists(index) else index
+    if chosen.language is not None and chosen.embedding is None and place is not None:
+        raise UsageError("--language goes without -i, or with --embedding: a collection has its language")
+    with ListReranker(place, chosen.embedding, texts, options) as reranker:
         for candidates, ranking in reranker.rank(reading.read_candidate_lists(given.run, chosen.markup)):
             if candidates.record is None and not chosen.as_json and (chosen.highlight or chosen.passage is not None):
                 raise UsageError("a TREC run has no places: leave --highlight and --passage out, or add --json")

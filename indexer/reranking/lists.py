@@ -1,6 +1,8 @@
 """Ranks the candidate lists of a run: stored documents by their bags, others by their texts; streaming."""
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +16,8 @@ from moverank.indexer.search.candidate_rankings import Candidate, ranking_in_giv
 from moverank.indexer.values.documents import Document
 from moverank.rerank.ranking import Ranking
 from moverank.rerank.runtime.parallel import batches
+
+_log = logging.getLogger("moverank")
 
 _BATCH = 64  # lists that are ranked together
 _NO_QUERY = "there is no text of this query: give it by --queries"
@@ -33,20 +37,22 @@ class RerankOptions:
 
 
 class ListReranker:
-    """Ranks candidates of `queries`, by id: of the collection `index`, or texts by the word vectors `embedding`."""
+    """Ranks candidates of `queries`, by id: of the collection `index`, or texts by the word vectors `embedding`.
+
+    Without both, texts are ranked by BM25 with stems, which is reported in the log.
+    """
 
     def __init__(
-        self, index: Path, embedding: str | None, queries: Mapping[str, Document], options: RerankOptions
+        self, index: Path | None, embedding: str | None, queries: Mapping[str, Document], options: RerankOptions
     ) -> None:
         self._index, self._embedding, self._queries, self._options = index, embedding, queries, options
-        self._opened: Collection | None = None
+        self._closing = ExitStack()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._opened:
-            self._opened.close()
+        self._closing.close()
 
     def rank(self, lists: Iterable[CandidateList]) -> Iterator[tuple[CandidateList, Ranking]]:
         """Yield the ranking of each list, in order; a list that cannot be ranked keeps its order, and has a problem."""
@@ -71,12 +77,12 @@ class ListReranker:
     def _missing_collection(self) -> str | None:
         """Return why candidates without texts cannot be ranked; None if there is a collection.
 
-        Candidates with texts need no collection if a file has the word vectors.
+        Candidates with texts need no collection if a file has the word vectors, or if none is named.
         """
         try:
             _ = self._collection
         except NoCollection as error:
-            if self._embedding is None:
+            if self._embedding is None and self._index is not None:
                 raise
             return (
                 f"the candidates have ids only: give their texts, or name the collection that has them by -i ({error})"
@@ -109,13 +115,19 @@ class ListReranker:
         more: dict[str, Any] = {"highlight": own.highlight, "passage": own.passage}
         return self._reranker.rank_many(queries, texts, own.k, scores, own.rank, own.gamma, **more)
 
-    @property
+    @cached_property
     def _collection(self) -> Collection:
-        if self._opened is None:
-            self._opened = Collection.open(self._index)
-        return self._opened
+        if self._index is None:
+            raise NoCollection("none is named")
+        return self._closing.enter_context(Collection.open(self._index))
 
     @cached_property
     def _reranker(self) -> Reranker:
         own = self._options
-        return Reranker.load(self._embedding or self._collection.path, rank=own.rank, language=own.language)
+        given: dict[str, Any] = {
+            name: value for name, value in (("rank", own.rank), ("language", own.language)) if value
+        }
+        if self._index is None and self._embedding is None:
+            _log.warning("no collection and no word vectors: BM25 with stems ranks; --embedding FILE adds word vectors")
+            return Reranker(**given)
+        return Reranker.load(self._embedding or self._collection.path, **given)

@@ -136,8 +136,13 @@ def test_candidates_have_the_language_of_a_file_of_vectors(call: Call, vectors: 
     line = ("rerank", "--run", run, "--rank", "bm25:stem=german", "--json", "--language", "de")
     found = call(*line, "--embedding", vectors)
     assert json.loads(found.out)["hits"][0]["key"] == "b", found.err
-    refused = call(*line)
-    assert (refused.code, "--language goes with --embedding: a collection has its language" in refused.err) == (2, True)
+    without = call(*line)
+    assert json.loads(without.out)["hits"][0]["key"] == "b", without.err
+
+
+def test_candidates_have_the_language_of_their_collection(call: Call, german: Path) -> None:
+    refused = call("rerank", "-i", german, "--language", "de", stdin=b"")
+    assert (refused.code, "--language goes without -i, or with --embedding" in refused.err) == (2, True)
 
 
 def test_a_reranker_has_the_language_of_its_collection(german: Path) -> None:

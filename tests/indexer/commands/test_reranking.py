@@ -79,6 +79,21 @@ def test_jsonl_in_is_jsonl_out(call: Call, vectors: Path, index: Path) -> None:
     assert [one["id"] for one in out["candidates"]] == ["c", "b"]
 
 
+def test_texts_need_neither_a_collection_nor_vectors(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, queries: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    texts = [{"id": "a", "text": "a late train"}, {"id": "b", "text": "mending plugs"}, {"id": "c", "text": "warm days"}]
+    lines = [{"query": "a warm plug", "candidates": texts}, {"id": "q1", "candidates": [{"id": "a"}, {"id": "b"}]}]
+    found = call(
+        "rerank", "--json", "--queries", queries, stdin="".join(json.dumps(line) + "\n" for line in lines).encode()
+    )
+    by_text, by_id = map(json.loads, found.out.splitlines())
+    assert {hit["key"] for hit in by_text["hits"][:2]} == {"b", "c"}  # by the stem of "plugs"
+    assert "ids only: give their texts, or name the collection that has them by -i" in by_id["error"]
+    assert (found.code, found.err.count("BM25 with stems ranks; --embedding FILE adds word vectors")) == (1, 1)
+
+
 def test_a_line_that_cannot_be_ranked_is_reported_and_kept(call: Call, index: Path, queries: Path) -> None:
     good = json.dumps({"id": "q1", "candidates": [{"id": "a"}, {"id": "c"}]})
     lines = [good, '{"id": "q8", "candidates": [{"id": "a"}]}', "{", '{"id": "q3", "candidates": [{"id": "b"}]}', good]
