@@ -20,7 +20,7 @@ from moverank.indexer.indexing.collection_vectors import (
 from moverank.indexer.indexing.followers import new_follower
 from moverank.indexer.operations.operated import Operated
 from moverank.indexer.operations.operation import Found, OperatedState, Operation, Work
-from moverank.indexer.operations.operation_registry import other_operation
+from moverank.indexer.operations.operation_registry import operation_named
 from moverank.indexer.state.contents import Contents
 from moverank.indexer.state.follower import Follower
 from moverank.indexer.state.open_state import OpenState
@@ -339,7 +339,7 @@ class Collection(Operated, StoredDocuments):
         self, query: QueryText, within: float | str, *, rank: str | None = None, gamma: float | None = None
     ) -> tuple[float, RankingSpec]:
         """Return the largest distance of a watch, and its ranking; see `watch`."""
-        kind: Any = other_operation("watch")
+        kind: Any = operation_named("watch")
         watch = kind(name="", query=query, within=within, rank=rank, gamma=gamma)
         found: tuple[float, RankingSpec] = watch.distance(self)
         return found

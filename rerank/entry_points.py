@@ -51,23 +51,30 @@ class EntryPoint(NamedTuple):
 
     def load(self) -> Any:
         """Import the module, and return the attribute, or the module if none is declared."""
-        module, _, attribute = (part.strip() for part in self.value.partition("[")[0].partition(":"))
-        found = import_module(module)
-        return attrgetter(attribute)(found) if attribute else found
+        return loaded(self.value)
+
+
+def loaded(value: str) -> Any:
+    """Import the module of `module:attribute`, and return the attribute, or the module if none is named."""
+    module, _, attribute = (part.strip() for part in value.partition("[")[0].partition(":"))
+    found = import_module(module)
+    return attrgetter(attribute)(found) if attribute else found
 
 
 def named_points(what: str, name: str) -> tuple[EntryPoint, ...]:
-    """Return the entry points of one kind with a name."""
-    return tuple(point for point in entry_points(f"moverank.{what}s", tuple(sys.path)) if point.name == name)
+    """Return the entry points of one kind with a name, moverank's own first."""
+    points = (point for point in entry_points(f"moverank.{what}s", tuple(sys.path)) if point.name == name)
+    return tuple(sorted(points, key=lambda point: not point.is_own))
 
 
 def names(what: str, *, own: bool = True) -> tuple[str, ...]:
     """Return the names of one kind, "command", that installed packages provide, without loading any.
 
-    `own`: also those that moverank itself declares.
+    `own`: also those that moverank itself declares, which no other package replaces.
     """
     points = entry_points(f"moverank.{what}s", tuple(sys.path))
-    return tuple(sorted({point.name for point in points if own or not point.is_own}))
+    left_out = set() if own else {point.name for point in points if point.is_own}
+    return tuple(sorted({point.name for point in points} - left_out))
 
 
 @cache

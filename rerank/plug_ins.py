@@ -6,10 +6,9 @@ loaded until a class is named.
 
 import sys
 from collections.abc import Mapping
-from importlib import import_module
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
-from moverank.rerank.entry_points import EntryPoint, entry_points
+from moverank.rerank.entry_points import EntryPoint, entry_points, loaded
 from moverank.rerank.options import Option, check_options, did_you_mean
 
 _Kind = TypeVar("_Kind")
@@ -19,11 +18,10 @@ class PlugIns(Generic[_Kind]):
     """The classes of one kind: the `built_in` ones by name, and those that plug-ins and other packages provide.
 
     `what` is the name of the kind, "encoder"; the group of its entry points is then `moverank.encoders`. A built-in
-    class that is given by its name is imported on first use, from the module of `moverank.rerank.encoders` with its
-    key; None stands for a class of a plug-in of moverank, whose folder may have been removed. No other package provides
-    a class of such a name. A class of an entry point must have the named `methods` and `attributes`; the attribute
-    called `named` is the name of its entry point. `contract` names the contract in errors. `error` is raised for an
-    unusable class.
+    class that is given as `module:Class` is imported on first use; None stands for a class of a plug-in of moverank,
+    whose folder may have been removed. No other package provides a class of a name of moverank's. A class of an entry
+    point must have the named `methods` and `attributes`; the attribute called `named` is the name of its entry point.
+    `contract` names the contract in errors. `error` is raised for an unusable class.
     """
 
     def __init__(
@@ -54,7 +52,7 @@ class PlugIns(Generic[_Kind]):
         """
         own = self._built_in.get(name)
         if isinstance(own, str):
-            own = getattr(import_module(f"moverank.rerank.{self._what}s.{name}"), own)
+            own = cast("type[_Kind]", loaded(own))
         found: type[_Kind] | None = own or self.named(name)
         if found is None:
             names = self.names()
@@ -101,7 +99,8 @@ class PlugIns(Generic[_Kind]):
     def _points(self) -> list[EntryPoint]:
         """Return the entry points, without those of other packages for names of moverank's own classes."""
         points = entry_points(f"moverank.{self._what}s", tuple(sys.path))
-        return [point for point in points if point.is_own or point.name not in self._built_in]
+        own = {*self._built_in, *(point.name for point in points if point.is_own)}
+        return [point for point in points if point.is_own or point.name not in own]
 
     def _found(self) -> set[str]:
         """Return the names of the entry points."""

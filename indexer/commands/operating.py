@@ -17,7 +17,7 @@ from moverank.indexer.values.option import DeclaredOption, built, options_of
 def operation_app(name: str) -> typer.Typer:
     """Return an app with the command of the operation `name`, which raises PlugInError if the operation is unusable."""
     try:
-        kind = operations.other_operation(name)
+        kind = operations.operation_named(name)
     except PlugInError as error:
         return unusable_app(name, str(error))
     options = {name: one for name, one in options_of(kind).items() if one.option.http}

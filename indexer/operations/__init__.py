@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from moverank.indexer.operations.explain import Explain as Explain
     from moverank.indexer.operations.explain import ExplainExclusion as ExplainExclusion
     from moverank.indexer.operations.operation_registry import operation_named as operation_named
-    from moverank.indexer.operations.operation_registry import other_operation as other_operation
     from moverank.indexer.operations.pairs import FindPairs as FindPairs
     from moverank.indexer.operations.search import Rerank as Rerank
     from moverank.indexer.operations.search import Search as Search

@@ -255,7 +255,7 @@ class Operated:
 
     def _run_named(self, name: str, progress: Progress = silent, /, **options: Any) -> Any:
         """Return the answer to an operation of a plug-in; PlugInError if there is none of that name."""
-        kind: Any = operations.other_operation(name)
+        kind: Any = operations.operation_named(name)
         return self.run(kind(**options), progress=progress)
 
     def pairs(

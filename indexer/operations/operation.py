@@ -1,7 +1,12 @@
 """Operations: an ability is a frozen dataclass whose fields are its options; `run` returns its answer.
 
 The endpoint of the server with its OpenAPI and the call of the client are made of the record, and the command of an
-operation of another package. `operation_registry` lists the operations.
+operation of another package.
+
+A new ability is a record and its answer here or in a plug-in, found by its name: one of the core in
+`operation_registry`, one of a plug-in by an entry point `moverank.operations` in `pyproject.toml`. Where its own
+command or short form reads better than the generated one, they stand in `commands`, or behind an entry point
+`moverank.commands`, and in `operated`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,4 +1,7 @@
-"""All operations: the core's, and those of plug-ins and other packages, found by their entry points."""
+"""All operations by name: the core's, and those of plug-ins and other packages, found by their entry points.
+
+Those of moverank's own plug-ins are declared in `pyproject.toml`.
+"""
 
 from collections.abc import Iterator
 from dataclasses import is_dataclass
@@ -10,9 +13,20 @@ from moverank.indexer.operations.operation import Operation
 from moverank.rerank.answer import Answer
 from moverank.rerank.plug_ins import PlugIns
 
+_CORE = {
+    "search": "Search",
+    "similar": "Similar",
+    "rerank": "Rerank",
+    "explain": "Explain",
+    "why-not": "ExplainExclusion",
+    "pairs": "FindPairs",
+    "dedupe": "FindDuplicates",
+    "list": "ListDocuments",
+    "show": "ShowDocument",
+}
 PLUG_INS = PlugIns[Operation[Any]](
     "operation",
-    {"changes": None, "compare": None},
+    {name: f"{operations.__name__}:{kind}" for name, kind in _CORE.items()},
     ("run",),
     PlugInError,
     ("NAME", "ANSWER"),
@@ -21,34 +35,8 @@ PLUG_INS = PlugIns[Operation[Any]](
 )
 
 
-def own_operations() -> tuple[type[Operation[Any]], ...]:
-    """Return the operations of the core, but for `Search`, which servers have in forms of its own."""
-    return (
-        operations.Similar,
-        operations.Rerank,
-        operations.Explain,
-        operations.ExplainExclusion,
-        operations.FindPairs,
-        operations.FindDuplicates,
-        operations.ListDocuments,
-        operations.ShowDocument,
-    )
-
-
 def operation_named(name: str) -> Any:
-    """Return the class of that name, an operation of this package or another; PlugInError if there is none."""
-    return next((kind for kind in own_operations() if name == kind.NAME), None) or other_operation(name)
-
-
-def served_operations() -> Iterator[type[Operation[Any]]]:
-    """Yield the operations that servers answer; PlugInError for an unusable one of another package."""
-    for kind in (*own_operations(), *map(other_operation, PLUG_INS.names())):
-        if kind.SERVED:
-            yield kind
-
-
-def other_operation(name: str) -> type[Operation[Any]]:
-    """Return the operation of that name of a plug-in or another package; PlugInError if it is none."""
+    """Return the class of the operation of that name; PlugInError if there is none, or if it is unusable."""
     kind = PLUG_INS.of(name)
     made: Any = kind
     if not all(issubclass(one, of) and is_dataclass(one) for one, of in ((made, Operation), (made.ANSWER, Answer))):
@@ -57,3 +45,13 @@ def other_operation(name: str) -> type[Operation[Any]]:
             "moverank.Operation, or its ANSWER none of the type moverank.Answer"
         )
     return kind
+
+
+def served_operations() -> Iterator[type[Operation[Any]]]:
+    """Yield the operations that servers answer, but for `Search`, which they have in forms of its own.
+
+    Raises PlugInError for an unusable one of another package.
+    """
+    for kind in map(operation_named, PLUG_INS.names()):
+        if kind.SERVED and kind is not operations.Search:
+            yield kind

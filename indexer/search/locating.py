@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.search.answer_size import AnswerSize
+from moverank.indexer.search.highlights import Matcher, highlights_in, places_of
 from moverank.indexer.search.hits import EXTRACTED
-from moverank.indexer.search.occurrences import Matcher, highlights_in, occurrences, places_of, with_spans
+from moverank.indexer.search.occurrences import occurrences, with_spans
 from moverank.indexer.search.passages import FactorsOf, nearest_passage
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.view import View

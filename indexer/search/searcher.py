@@ -19,17 +19,11 @@ from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.document_words import DocumentWords
 from moverank.indexer.search.explanations import StoredBag, explain_document, explain_exclusion, explain_words
 from moverank.indexer.search.grouping import check_not_by_share, check_not_grouped, grouped, ranking_or_problem
+from moverank.indexer.search.highlights import Matcher, places_of
 from moverank.indexer.search.hits import StoredHits, ranking_of
 from moverank.indexer.search.locating import Locator, stopping_query, stored_factors, stored_texts
 from moverank.indexer.search.near_documents import Deduplication, Pairs
-from moverank.indexer.search.occurrences import (
-    Matcher,
-    WordSpans,
-    occurrences,
-    places_of,
-    respelled_spans,
-    spans_by_word,
-)
+from moverank.indexer.search.occurrences import WordSpans, occurrences, respelled_spans, spans_by_word
 from moverank.indexer.search.pairs import Neighbours, PairSource, find_neighbours
 from moverank.indexer.search.phases import Search, answer_many, search_or_error
 from moverank.indexer.search.query import Outcome, Query, QueryWords

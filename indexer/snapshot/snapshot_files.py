@@ -95,7 +95,7 @@ def newest_snapshot(
     damaged: Callable[[DamagedFile], None] = ignore_damage,
     distrusted: AbstractSet[Path] = frozenset(),
 ) -> Snapshot | None:
-    """Open the newest snapshot that is valid for the state of `reader`; see `newest` for `damaged` and `distrusted`.
+    """Open the newest snapshot that is valid for the state of `reader`; see `newest_of` for `damaged` and `distrusted`.
 
     `directory`, `settings` and `embedding` are the collection's. A snapshot older than the recorded removals is
     invalid.

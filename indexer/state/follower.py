@@ -13,7 +13,7 @@ from moverank.indexer.store import Store, database_errors, repeated
 from moverank.indexer.values.search_options import SearchOptions
 
 if TYPE_CHECKING:  # imported by the first search: a collection that is only changed or listed searches nothing
-    from moverank.indexer.state.repair_on_open import SnapshotRepairer
+    from moverank.indexer.state.snapshot_repair import SnapshotRepairer
     from moverank.rerank.ranking import Ranking
     from moverank.rerank.words.embedding import Embedding
 
@@ -45,7 +45,7 @@ class Follower(Generic[_State]):
 
     @cached_property
     def _repairer(self) -> "SnapshotRepairer":
-        from moverank.indexer.state.repair_on_open import SnapshotRepairer
+        from moverank.indexer.state.snapshot_repair import SnapshotRepairer
 
         return SnapshotRepairer(self._store, self._directory)
 

@@ -22,7 +22,7 @@ from moverank.indexer.values.settings import Settings
 if TYPE_CHECKING:  # imported by the first search: a collection that is only changed or listed searches nothing
     from moverank.indexer.search.searcher import Searcher
     from moverank.indexer.search.view import View
-    from moverank.indexer.state.repair_on_open import SnapshotRepairer
+    from moverank.indexer.state.snapshot_repair import SnapshotRepairer
     from moverank.indexer.store.store import Transaction
     from moverank.rerank.words.embedding import Embedding
 

@@ -8,9 +8,14 @@ from moverank.rerank.errors import EncoderError
 from moverank.rerank.plug_ins import PlugIns
 
 ENCODERS: Mapping[str, str | None] = MappingProxyType(
-    {"centroid": "Centroid", "fisher": "Fisher", "lsi": "Lsi", "lda": None, "msda": None, "ccg": None}
+    {
+        "centroid": "moverank.rerank.encoders.centroid:Centroid",
+        "fisher": "moverank.rerank.encoders.fisher:Fisher",
+        "lsi": "moverank.rerank.encoders.lsi:Lsi",
+        **dict.fromkeys(("lda", "msda", "ccg")),
+    }
 )
-"""The class of each own encoder by its name on the command line, which is also the name of its module.
+"""The class of each own encoder by its name on the command line.
 
 None: in the plug-in `methods`, which may have been removed.
 """

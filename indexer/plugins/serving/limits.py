@@ -1,4 +1,8 @@
-"""The limits of a server: the size of requests and of their work, and the number of requests that run and wait."""
+"""The limits of a server: the size of requests and of their work, and the number of requests that run and wait.
+
+Limits of a format are beside the code that reads it: of JSON in `requests`, of a request's head in `connections`, of
+forms in `pages.typed_form`. Wrong tokens are slowed down in `tokens`.
+"""
 
 from dataclasses import dataclass
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from moverank.indexer.filters.where import alternatives, checked_size
 from moverank.indexer.operations.operation import Operation
-from moverank.indexer.operations.operation_registry import other_operation
+from moverank.indexer.operations.operation_registry import operation_named
 from moverank.indexer.plugins.serving.answers import JsonObject, sends
 from moverank.indexer.plugins.serving.documents_api import changed, check_writable
 from moverank.indexer.plugins.serving.limits import Limits
@@ -25,7 +25,7 @@ from moverank.indexer.values.option import options_of
 router = APIRouter(prefix="/collections", tags=["watches"], dependencies=[Depends(known_parameters)])
 
 WatchName = Annotated[str, Field(description="The name of the watch.")]
-_OPERATIONS: Any = map(other_operation, ("watch", "watches", "unwatch", "events"))
+_OPERATIONS: Any = map(operation_named, ("watch", "watches", "unwatch", "events"))
 _WATCH, _WATCHES, _UNWATCH, _EVENTS = _OPERATIONS
 _ABOUT = "A watch: documents that are added or changed later, within a distance of a query, yield events."
 WatchBody: Any = model_of("WatchBody", [one for one in options_of(_WATCH).values() if one.name != "name"], _ABOUT)

@@ -13,11 +13,11 @@ from math import inf
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory, gettempdir
-from typing import Any, NamedTuple
+from typing import Any
 
 from moverank.indexer.errors import CollectionError, IndexerError
 from moverank.indexer.plugins.shards.cluster_file import ClusterFile, ShardPlace
-from moverank.indexer.plugins.shards.messages import Call, Failure
+from moverank.indexer.plugins.shards.messages import Call, Failure, Lost
 from moverank.indexer.plugins.shards.shard import Shard
 from moverank.indexer.store import database_errors
 from moverank.rerank.errors import RerankError
@@ -40,12 +40,6 @@ _LONGEST = 31  # bytes of the path of a directory for temporary files: Ray and t
 
 _USERS: set[int] = set()  # objects of this process that use Ray
 _CLUSTER = ExitStack()  # cleanup of the cluster that was started here, after Ray has ended
-
-
-class Lost(NamedTuple):
-    """The answer of a shard whose process has ended, or has not answered `since` a time of the monotonic clock."""
-
-    since: float = inf
 
 
 class _ShardActor(Shard):

@@ -11,9 +11,9 @@ from moverank.indexer.collection import Collection
 from moverank.indexer.errors import CollectionError, ConnectionLost, PartLost, UnknownKey
 from moverank.indexer.files.checksums import checksum
 from moverank.indexer.indexing.collection_vectors import FINGERPRINT
-from moverank.indexer.plugins.shards.actors import Lost, RayShards
+from moverank.indexer.plugins.shards.actors import RayShards
 from moverank.indexer.plugins.shards.cluster_file import shard_of
-from moverank.indexer.plugins.shards.messages import Call, Failure, ShardState
+from moverank.indexer.plugins.shards.messages import Call, Failure, Lost, ShardState
 from moverank.indexer.plugins.shards.shard import StaleState
 from moverank.indexer.search.shared_statistics import SharedStatistics, TableKey, TermTable
 from moverank.indexer.values.arguments import text

@@ -246,7 +246,7 @@ def test_without_the_folder_of_proofs_they_are_refused_in_a_sentence(
     ):
         answer = call(*arguments, "-i", collection)
         assert (answer.code, answer.out) == (1, "")
-        assert answer.sentence.startswith(f"there is no operation '{operation}': ")
+        assert answer.sentence.startswith(f"there is no operation '{operation}'")
     assert not (tmp_path / "a.proof").exists()
     assert "no such command 'verify'" in call("verify", tmp_path / "a.proof").sentence
     assert call("search", "cat", "-i", collection, "--rank", "wmd", "--exact").code == 0

@@ -83,7 +83,11 @@ def test_texts_need_neither_a_collection_nor_vectors(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, queries: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    texts = [{"id": "a", "text": "a late train"}, {"id": "b", "text": "mending plugs"}, {"id": "c", "text": "warm days"}]
+    texts = [
+        {"id": "a", "text": "a late train"},
+        {"id": "b", "text": "mending plugs"},
+        {"id": "c", "text": "warm days"},
+    ]
     lines = [{"query": "a warm plug", "candidates": texts}, {"id": "q1", "candidates": [{"id": "a"}, {"id": "b"}]}]
     found = call(
         "rerank", "--json", "--queries", queries, stdin="".join(json.dumps(line) + "\n" for line in lines).encode()

@@ -20,9 +20,10 @@ from moverank.indexer.search import locating
 from moverank.indexer.search import occurrences as occurring
 from moverank.indexer.search import searcher as searching
 from moverank.indexer.search.answer_size import AnswerSize
+from moverank.indexer.search.highlights import highlights_in
 from moverank.indexer.search.hits import snippet, with_parts
 from moverank.indexer.search.locating import Locator
-from moverank.indexer.search.occurrences import Occurrence, highlights_in, occurrences
+from moverank.indexer.search.occurrences import Occurrence, occurrences
 from moverank.indexer.values.queries import QueryText, StoredKey
 from moverank.indexer.values.ranked_texts import RankedTexts, ranked_texts, whole_texts
 from moverank.rerank.distance.explain import Explanation

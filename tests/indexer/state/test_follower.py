@@ -106,7 +106,7 @@ def test_searches_end_while_another_process_damages_every_state(
     assert 2 < len(attempts) < 10
     collection.refresh()
     with monkeypatch.context() as patch:
-        patch.setattr("moverank.indexer.state.repair_on_open.SnapshotRepairer.open", lambda *_: None)
+        patch.setattr("moverank.indexer.state.snapshot_repair.SnapshotRepairer.open", lambda *_: None)
         with pytest.raises(CollectionError, match="all the time"):
             collection.search("ant")
     assert collection.search("ant").hits

@@ -31,7 +31,7 @@ from moverank.indexer.plugins.serving.search_api import ThisServer
 from moverank.indexer.plugins.serving.served import State
 from moverank.indexer.plugins.serving.state import ServerState, collection_of
 from moverank.indexer.plugins.serving.workers import Task
-from moverank.indexer.search.occurrences import highlights_between
+from moverank.indexer.search.highlights import highlights_between
 from moverank.indexer.values.documents import Document, Part
 from moverank.indexer.values.queries import StoredKey
 from moverank.indexer.values.ranking_spec import resolve

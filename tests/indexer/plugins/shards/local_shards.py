@@ -6,9 +6,8 @@ from contextvars import Context
 from typing import Any
 
 from moverank.indexer.errors import IndexerError
-from moverank.indexer.plugins.shards.actors import Lost
 from moverank.indexer.plugins.shards.cluster_file import ClusterFile, ShardPlace
-from moverank.indexer.plugins.shards.messages import Call, Failure
+from moverank.indexer.plugins.shards.messages import Call, Failure, Lost
 from moverank.indexer.plugins.shards.shard import Shard
 from moverank.rerank.errors import RerankError
 from moverank.rerank.runtime.deadline import time_is_over

@@ -1,4 +1,6 @@
-"""Automatic repair: damaged or missing derived files are rebuilt from the database, and the repair is logged.
+"""Automatic repair of snapshots: damaged or missing files are rebuilt from the database, which is logged.
+
+A damaged file is found when a state is opened or while it is searched, by the checksums of `files` and `snapshot`.
 
 Repairs are logged by the logger "moverank": to standard error, unless the application configures logging otherwise.
 """
