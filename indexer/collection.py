@@ -24,7 +24,7 @@ from moverank.indexer.operations.operation_registry import operation_named
 from moverank.indexer.state.contents import Contents
 from moverank.indexer.state.follower import Follower
 from moverank.indexer.state.open_state import OpenState
-from moverank.indexer.state.summary import StoredDocuments
+from moverank.indexer.state.summary import StoredDocuments, summary
 from moverank.indexer.store import Reader, Store, StoredSource, Writer, exists, locked_for_writing, repeated
 from moverank.indexer.values.arguments import items, switch, texts
 from moverank.indexer.values.documents import Changes, Document, Rejection
@@ -33,6 +33,7 @@ from moverank.indexer.values.ranking_spec import RankingSpec
 from moverank.indexer.values.scope import Scope
 from moverank.indexer.values.search_options import Progress, SearchOptions, Where, silent
 from moverank.indexer.values.settings import Settings, check_first_stage
+from moverank.indexer.values.word_factors import CorpusVocabulary
 from moverank.rerank.words.languages import AUTO_LANGUAGE
 from moverank.rerank.words.tokenizer import StopWords
 
@@ -46,7 +47,6 @@ if TYPE_CHECKING:  # only the methods that need these import them: every command
     from moverank.indexer.snapshot.faiss_index import IndexInUse
     from moverank.indexer.state.counted_documents import CountedDocuments
     from moverank.indexer.values.queries import Scores
-    from moverank.indexer.values.word_factors import CorpusVocabulary
     from moverank.rerank.ranking import Ranking
     from moverank.rerank.words.detection import Detected
     from moverank.rerank.words.embedding import Embedding
@@ -552,10 +552,8 @@ class Collection(Operated, StoredDocuments):
             facts = stored_facts(reader, sorted(ids), self.settings.tokenizer)
         return {ids[id_]: own for id_, own in facts.items()}
 
-    def vectors_of(self, words: Sequence[str]) -> "CorpusVocabulary":
+    def vectors_of(self, words: Sequence[str]) -> CorpusVocabulary:
         """Return words with their vectors; CollectionError before there are any."""
-        from moverank.indexer.values.word_factors import CorpusVocabulary
-
         return CorpusVocabulary.of(words, self.embedding)
 
     def index_in_use(self) -> "IndexInUse | None":
@@ -569,8 +567,6 @@ class Collection(Operated, StoredDocuments):
 
     def info(self) -> dict[str, Any]:
         """Return sizes, revision and settings by name."""
-        from moverank.indexer.state.summary import summary
-
         with self._store.reading() as reader:
             settings, embedding = self._state(reader)
             index = self.index_in_use()

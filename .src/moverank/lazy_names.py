@@ -1,6 +1,7 @@
 """Names of a package that are imported on first use (PEP 562)."""
 
 from collections.abc import Callable
+from importlib import import_module
 from os.path import isdir, join
 from typing import Any
 
@@ -20,8 +21,6 @@ def lazy_names(package: dict[str, Any]) -> tuple[list[str], Callable[[str], Any]
 
     def getattr_(name: str) -> Any:
         """Import a name on first use; raise AttributeError for any other name."""
-        from importlib import import_module
-
         if name not in modules:
             raise AttributeError(f"module {name_of_package!r} has no attribute {name!r}")
         value = package[name] = getattr(import_module(modules[name], name_of_package), name)

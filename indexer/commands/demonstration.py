@@ -1,6 +1,7 @@
 """The command `demo`: runs other commands on texts that need no network."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -31,6 +32,4 @@ def demo(
 
 def _quoted(argument: str) -> str:
     """Quote an argument as users type it: double quotes are easier to read than the single quotes of `shlex`."""
-    from shlex import quote
-
     return f'"{argument}"' if " " in argument and not set(argument) & set('"$`\\!') else quote(argument)

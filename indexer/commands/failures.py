@@ -15,6 +15,7 @@ import typer
 
 from moverank.indexer import formatters
 from moverank.indexer.errors import IndexerError, UsageError
+from moverank.rerank.errors import OptionError, RerankError
 
 if TYPE_CHECKING:
     from moverank.indexer.opening import Opened
@@ -124,8 +125,6 @@ def error_report(error: Exception) -> ErrorReport | None:
         return ErrorReport("", DONE)
     if hasattr(error, "format_message"):  # a parser error, whose class depends on the version of Typer
         return _parser_failure(error)
-    from moverank.rerank.errors import OptionError, RerankError
-
     if isinstance(error, IndexerError | RerankError):
         return ErrorReport(str(error), WRONG_USAGE if isinstance(error, UsageError | OptionError) else FAILED)
     if isinstance(error, OSError):

@@ -1,5 +1,6 @@
 """Commands that show what a collection holds: `list`, `show` and `export`."""
 
+import gzip
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -142,8 +143,6 @@ def _write_lines(path: Path, lines: Iterable[str], total: int, progress: "Progre
 
     It replaces an older one only when it is complete. `progress` is called after each line, which is a document.
     """
-    import gzip
-
     from moverank.indexer.files.atomic_write import named_file
 
     try:

@@ -26,7 +26,8 @@ from moverank.indexer.commands.shared_options import (
     opened,
 )
 from moverank.indexer.errors import UsageError
-from moverank.indexer.values.search_options import SHOWN, SearchOptions
+from moverank.indexer.values.search_options import SHOWN, SearchOptions, silent
+from moverank.rerank.errors import NoKnownWords
 
 if TYPE_CHECKING:
     from moverank.indexer.operations.operated import Operated
@@ -300,8 +301,6 @@ def _compared(query: str, key: str | None, given: QueryChoices, *, text: bool) -
 @contextmanager
 def _key_or_text(query: "QueryText", similar: str | None) -> Iterator[None]:
     """Extend the error for a text without known words: the text is no key either, but may be a mistyped one."""
-    from moverank.rerank.errors import NoKnownWords
-
     try:
         yield
     except NoKnownWords as error:
@@ -419,8 +418,6 @@ def _only_requested(ranking: "Ranking", output: OutputChoices) -> "Ranking":
 
 def _print_ranking(name: str, ranking: "Ranking", output: OutputChoices) -> None:
     """Print the ranking of a single query, which a page calls `name`."""
-    from moverank.indexer.values.search_options import silent
-
     for shown in _with_page([("", name)], [ranking], output):
         if output.format == "csv":
             formatters.print_hit_table([("", "")], [shown], several=False, progress=silent)
@@ -430,8 +427,6 @@ def _print_ranking(name: str, ranking: "Ranking", output: OutputChoices) -> None
 
 def _print_rankings(queries: Sequence[tuple[str, str]], rankings: "Iterable[Ranking]", output: OutputChoices) -> None:
     """Print the rankings of queries (id, text or key) as they are found; exit code 1 if one of them has a problem."""
-    from moverank.indexer.values.search_options import silent
-
     rankings = _with_page(queries, rankings, output)
     # Rankings on the same terminal would be interleaved with the bar.
     with formatters.Bars() if not sys.stdout.isatty() else nullcontext(silent) as bars:

@@ -4,6 +4,7 @@ Both collections train their word vectors on their own texts by LSI: words that 
 same other words, get similar vectors. Words that do not occur in these texts have no vector.
 """
 
+from importlib.resources import files
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -89,6 +90,4 @@ THREAD_QUERIES = (
 
 def threads_path() -> Path:
     """Return the file of sample threads: JSON lines, 114 short help desk threads, written for the demo."""
-    from importlib.resources import files
-
     return Path(str(files("moverank.indexer.demo") / "threads.jsonl"))

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len, set_cell_size
+
 from moverank.indexer.formatters.escaping import isolated, printable
 from moverank.indexer.values.documents import Metadata, Origin, values_by_field
 from moverank.indexer.values.scope import UNKNOWN_SOURCE
@@ -80,15 +82,11 @@ def _cut(text: str, length: int | None) -> str:
     """Return a text cut to at most `length` columns, None for all of it; some characters take two columns."""
     if length is None or (len(text) <= length and text.isascii()):
         return text
-    from rich.cells import cell_len, set_cell_size
-
     return text if cell_len(text) <= length else f"{set_cell_size(text, length - 1).rstrip()}…"
 
 
 def padded(text: str, width: int) -> str:
     """Return a text for a terminal with spaces up to a width in columns."""
-    from rich.cells import cell_len
-
     shown = isolated(text)
     return shown + " " * max(0, width - cell_len(shown))
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 from moverank.indexer import operations
 from moverank.indexer.errors import UsageError
 from moverank.indexer.operations.operation import Found, Operation
+from moverank.indexer.values.arguments import items
+from moverank.indexer.values.pair_options import DedupeOptions, PairOptions
 from moverank.indexer.values.search_options import Progress, SearchOptions, Where, silent
 
 if TYPE_CHECKING:  # a client imports none of them
@@ -67,8 +69,6 @@ class Operated:
 
         A query without any known word has no hits; `Ranking.problem` gives the reason.
         """
-        from moverank.indexer.values.arguments import items
-
         chosen = SearchOptions.of(options, fields)
         return self._answer_many(items("queries", queries), chosen)
 
@@ -76,7 +76,6 @@ class Operated:
         self, keys: Iterable[str], options: SearchOptions | None = None, **fields: Any
     ) -> "Iterator[Ranking]":
         """Find the documents nearest to each of many stored ones; see `search_many`."""
-        from moverank.indexer.values.arguments import items
         from moverank.indexer.values.queries import StoredKey
 
         chosen = SearchOptions.of(options, fields)
@@ -270,8 +269,6 @@ class Operated:
         run by wmd or pwmd continues after the last of these at the next call with the same arguments, unless it is not
         `resumed`. Raises UsageError for other rankings, and without `within` and `k`; a server needs `k`.
         """
-        from moverank.indexer.values.pair_options import PairOptions
-
         return self.run(operations.FindPairs(search=PairOptions(within=within, k=k, **fields)), progress=progress)
 
     def dedupe(
@@ -298,8 +295,6 @@ class Operated:
         near, since weights depend on all documents; with `dry_run`, remove nothing. CollectionError, and no more is
         removed, if the collection was changed meanwhile.
         """
-        from moverank.indexer.values.pair_options import DedupeOptions
-
         search = DedupeOptions(within=within, **fields)
         return operations.deduplicated(self, search, progress, remove=remove, confirmed=confirmed, dry_run=dry_run)
 

@@ -5,6 +5,7 @@ from math import inf
 from typing import Annotated, ClassVar
 
 from moverank.indexer.errors import UsageError
+from moverank.indexer.values.arguments import limit, optional_number, switch, text, whole_number
 from moverank.indexer.values.option import Option
 from moverank.indexer.values.search_options import FILTER, Gamma, Progress, SearchOptions, Where, silent
 
@@ -42,11 +43,6 @@ class PairOptions:
 
     def __post_init__(self) -> None:
         """Raise UsageError for invalid options; the ranking is parsed by `run`."""
-        from moverank.indexer.values.arguments import (  # here, since `moverank --help` imports this module
-            limit,
-            whole_number,
-        )
-
         if self.within is None and self.k is None:
             raise UsageError("give the largest distance of a pair, the number of pairs, or both")
         if self.within is not None:
@@ -113,7 +109,6 @@ class DedupeOptions:
 
     def __post_init__(self) -> None:
         """Raise UsageError for invalid options; the ranking is parsed by `run`."""
-        from moverank.indexer.values.arguments import switch, text  # as above
         from moverank.indexer.values.limit_or_share import limit_or_share
 
         switch("explained", self.explained)
@@ -144,16 +139,12 @@ class DedupeOptions:
 
 def _check_compared(record: PairOptions | DedupeOptions) -> None:
     """Raise UsageError for an invalid gamma or filter of a record."""
-    from moverank.indexer.values.arguments import optional_number  # as above
-
     object.__setattr__(record, "gamma", optional_number("gamma", record.gamma))
     object.__setattr__(record, "where", SearchOptions(where=record.where).where)
 
 
 def far_words(unknown: str) -> bool:
     """Return whether words without a vector are far from all others; UsageError for an unknown choice."""
-    from moverank.indexer.values.arguments import text  # as above
-
     if text("unknown", unknown) not in ("ignored", "far"):
         raise UsageError(f"words without a vector are ignored or far, not {unknown!r}")
     return unknown == "far"

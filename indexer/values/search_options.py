@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 from moverank.indexer.errors import UsageError
+from moverank.indexer.values import arguments
 from moverank.indexer.values.option import Option, descriptions, options_of
 from moverank.rerank.answer import members
 
@@ -233,9 +234,7 @@ _DEFAULTS: dict[str, Any] = {field.name: field.default for field in fields(Searc
 
 
 def _passage(value: Any) -> int:
-    from moverank.indexer.values.arguments import whole_number
-
-    words = whole_number("passage", value)
+    words = arguments.whole_number("passage", value)
     if words > LONGEST_PASSAGE:
         raise UsageError(f"passage must be at most {LONGEST_PASSAGE:,} words, not {words:,}")
     return words
@@ -246,7 +245,6 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
 
     Conditions and rankings are parsed where a search resolves them.
     """
-    from moverank.indexer.values import arguments  # here, since `moverank --help` imports this module
     from moverank.indexer.values.limit_or_share import limit_or_share
 
     kinds: dict[Any, Callable[..., Any]] = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from moverank.indexer.errors import SettingsError, UsageError
 from moverank.indexer.values.arguments import finite_number, place, shown, switch, text, texts
-from moverank.indexer.values.documents import MAX_TITLE_WEIGHT, TITLE_WEIGHT
+from moverank.indexer.values.documents import GIVEN, MAX_TITLE_WEIGHT, TITLE_WEIGHT
 from moverank.rerank.errors import EncoderError, OptionError
 from moverank.rerank.ranking import AUTO_RANK
 from moverank.rerank.words.detection import check_detection
@@ -264,7 +264,6 @@ class Settings:
 
     def space(self, dim: int) -> "Space | None":
         """Return the space of the given vectors, which have `dim` dimensions; None with an encoder."""
-        from moverank.indexer.values.documents import GIVEN
         from moverank.indexer.values.given_vectors import Space, metric_of
 
         return Space(metric_of(self.encoder_options()), dim) if self.encoder == GIVEN else None
@@ -327,7 +326,6 @@ def check_settings(settings: Settings) -> None:
 
 def check_first_stage(settings: Settings) -> None:
     """Raise UsageError for an encoder that does not exist, or is no longer installed, and for invalid options."""
-    from moverank.indexer.values.documents import GIVEN
     from moverank.indexer.values.given_vectors import check_metric
     from moverank.rerank.encoders.first_stages import choose_encoder
 

@@ -17,11 +17,12 @@ MODULES = [
 ]
 STATE = {"sqlalchemy", "alembic", "faiss", "ot", "numba", "numpy", "scipy", "gensim", "filelock"}
 OPTIONS = (
+    "moverank.indexer.values.arguments",
     "moverank.indexer.values.option",
     "moverank.indexer.values.pair_options",
     "moverank.indexer.values.search_options",
 )
-LIGHT = (COMMANDS, "moverank.indexer.errors", *OPTIONS, *(point.module for point in PLUG_INS))
+LIGHT = (COMMANDS, "moverank.indexer.errors", "moverank.rerank.errors", *OPTIONS, *(point.module for point in PLUG_INS))
 ROOMS = {
     f"moverank.indexer.{room}" for room in ("formatters", "indexing", "operations", "reading")
 }  # names on first use

@@ -3,6 +3,8 @@
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +15,7 @@ from moverank.indexer.commands.failures import FAILED
 from moverank.indexer.commands.option_records import typed_option
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json
 from moverank.indexer.errors import NoCollection, UsageError
+from moverank.indexer.values.arguments import finite_number
 from moverank.indexer.values.search_options import TAU
 
 if TYPE_CHECKING:
@@ -75,7 +78,6 @@ def compare(
     of the same polarity. What is covered need not be true.
     """
     from moverank.indexer.files.atomic_write import check_writable
-    from moverank.indexer.values.arguments import finite_number
 
     if [claim, *others].count("-") > 1:
         raise UsageError("only one of the texts can be standard input")
@@ -97,8 +99,6 @@ def _opened(
     named: Sequence[str], index: Path, vectors: str | None, language: str | None
 ) -> "tuple[Reranker, list[Document]]":
     """Return a reranker with the word vectors, and the texts that are named, with their names as keys."""
-    from dataclasses import replace
-
     from moverank.indexer.collection import Collection
     from moverank.indexer.files.location import display_name
     from moverank.indexer.plugins.evidence.compare import load_comparer
@@ -133,8 +133,6 @@ def _show(
 
     Return the share that is covered or carried, and whether a source says the contrary of something.
     """
-    from functools import partial
-
     from moverank.indexer.files.atomic_write import write_text
     from moverank.indexer.plugins.evidence.comparison_page import changes_page, evidence_page
     from moverank.indexer.plugins.evidence.comparison_view import changes_view, evidence_view
