@@ -8,7 +8,7 @@ and kept in the directory --work. --set adds a set: a folder of `docs.jsonl.gz`,
 --cut prints it for samples of so many texts: half of them are relevant ones of random queries, as far as there are any,
 and a query without a relevant text in the sample is left out; a query's figure is its mean over --samples.
 
---parts prints the table of the manual's page `ranking`, mean average precision of the first 100 hits. --leave-one-out
+--parts prints the table of `measured.md`, mean average precision of the first 100 hits. --leave-one-out
 chooses the weights from a grid on the other sets for each set, with RWMD in the place of WMD. --readme prints the other
 figures of README: the ten candidates of SemEval, and technical texts with vectors trained on them, which take a quarter
 of an hour.

@@ -1,4 +1,4 @@
-"""Writes the table of speed targets on the manual's page `figures`: what the benchmarks with targets measure.
+"""Writes the table of speed targets in `measured.md`: what the benchmarks with targets measure.
 
 Each benchmark is a process of its own; the table is written after each of them. Rows of others stay, so that an
 interrupted run is resumed, and `--only NAME` measures one again.
@@ -16,7 +16,7 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from tests.benchmarks.common import MISSED, ROOT, argument_parser, show
 
-PAGE = ROOT / "indexer" / "manual" / "figures.md"
+PAGE = ROOT / "tests" / "benchmarks" / "measured.md"
 SECTION = "## Speed targets\n"
 HEADS = ("what", "before", "now", "ratio", "target", "by")
 BEFORE = "514819c"
@@ -78,7 +78,7 @@ def measured(name: str, more: list[str]) -> list[str]:
 
 
 def written(page: str, lines: dict[str, list[str]]) -> str:
-    """Return the manual's page with the lines of some benchmarks, by name, in the place of earlier ones."""
+    """Return the page with the lines of some benchmarks, by name, in the place of earlier ones."""
     before, found, rest = page.partition(SECTION)
     if not found:
         sys.exit(f"{PAGE} has no section {SECTION.strip()!r}")

@@ -44,7 +44,7 @@ BAD_FILES: dict[str, bytes] = {
     "model.kv": b"\x80\x04.",
     "damaged/collection.db": b"no database at all" * 99,
 }
-"""Malformed files by name: those of the table on the page `safety`."""
+"""Malformed files by name: those of the tables on the page `safety` and in `messages.md`."""
 
 SITE: dict[str, bytes] = {
     "site/.gitignore": b"*.log\n",
