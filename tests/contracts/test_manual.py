@@ -7,10 +7,8 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
-import typer.main
 
 import moverank
-from moverank.cli import app
 from moverank.indexer.commands.shared_options import SETTINGS, SettingChoices
 from moverank.indexer.operations.operation_registry import PLUG_INS as OPERATIONS
 from moverank.indexer.operations.operation_registry import operation_named, own_operations
@@ -18,10 +16,10 @@ from moverank.indexer.values.option import options_of
 from moverank.indexer.vectors.word2vec_training import training_options
 from moverank.rerank.encoders.first_stages import ENCODERS, encoder_class
 from moverank.rerank.scorers import SCORERS, scorer_class
-from tests.contracts.documentation import ALL_TEXT, PAGES, ROOT, code_spans, commands, options, rows, sections
+from tests.contracts.documentation import ALL_TEXT, PAGES, PROGRAM, ROOT, code_spans, commands, options, rows, sections
 from tests.contracts.example_files import Runner
 
-COMMANDS = dict(commands(typer.main.get_command(app)))
+COMMANDS = dict(commands(PROGRAM))
 SPANS = code_spans(ALL_TEXT)
 
 OTHER_PROGRAMS = {"--color-moved", "--hypothesis-profile", "--head", "--if-exists", "--pull", "--word-diff"}

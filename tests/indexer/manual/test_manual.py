@@ -53,7 +53,7 @@ def test_the_page_on_words_has_the_stop_words() -> None:
 
 
 def test_an_unknown_topic_lists_the_valid_ones() -> None:
-    with pytest.raises(UsageError, match="no page 'nowhere': choose one of commands, formats, ") as raised:
+    with pytest.raises(UsageError, match="no page 'nowhere': choose one of first, commands, formats, ") as raised:
         page("nowhere")
     assert all(topic in str(raised.value) for topic in topics())
 
