@@ -44,7 +44,8 @@ _STOP_WORDS = "The list is the file `rerank/words/stop_words/en.txt`; `moverank 
 
 
 _OPTIONS = re.compile(
-    r"^`moverank (?P<command>[a-z ]+) --help` shows the options; `moverank help [a-z]+` prints them here\.$", re.MULTILINE
+    r"^`moverank (?P<command>[a-z ]+) --help` shows the options; `moverank help [a-z]+` prints them here\.$",
+    re.MULTILINE,
 )
 """A line of a page that is replaced by the table of a command's options."""
 
