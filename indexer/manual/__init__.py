@@ -84,19 +84,20 @@ def _text(topic: str) -> str:
 
 def _table(program: Any, line: re.Match[str]) -> str:
     """Return the table of the options of the command that a line names; the line itself if no plug-in has it."""
-    command = program
+    command, context = program, program.context_class(program, **program.context_settings)
     for word in line["command"].split():
         command = command.commands.get(word)
         if command is None:
             return line[0]
-    return "\n".join(["| option | meaning |", "|---|---|", *_rows(command)])
+        context = command.context_class(command, parent=context)
+    return "\n".join(["| option | meaning |", "|---|---|", *_rows(command, context)])
 
 
-def _rows(command: Any) -> Iterator[str]:
+def _rows(command: Any, context: Any) -> Iterator[str]:
     """Yield a row for each option of a Click command, in the order of its help."""
-    context = command.context_class(command)
     for option in command.get_params(context):
         if option.param_type_name == "option" and _EVERYWHERE.isdisjoint(option.opts):
-            names, meaning = (cell.replace("|", r"\|") for cell in option.get_help_record(context))
-            spans = _OPTION.sub(lambda name: f"`{name[0]}`", names)
-            yield f"| {spans} | {meaning.replace('  [', ' [')} |"
+            names, meaning = option.get_help_record(context)
+            spans = _OPTION.sub(lambda name: f"`{name[0]}`", names).replace("|", r" \| ")  # lines may end there
+            sentence = meaning.replace("  [", " [").replace("|", r"\|")
+            yield f"| {spans} | {sentence} |"
