@@ -85,8 +85,8 @@ LIGHT = {
 }
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["search", "--help"]])
-def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+def _loaded(*arguments: str) -> set[str]:
+    """Return the modules that a run of the program imports."""
     statements = (
         "import sys",
         "from moverank import cli",
@@ -95,9 +95,19 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
         "except SystemExit: print(*sys.modules, file=sys.stderr)",
     )
     command = [sys.executable, "-c", "\n".join(statements)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    loaded = set(done.stderr.split())
+    loaded = set(subprocess.run(command, capture_output=True, text=True, check=True).stderr.split())
     assert "moverank.cli" in loaded
+    return loaded
+
+
+@pytest.mark.parametrize("topic", ["search", "evaluation"])
+def test_a_page_of_the_manual_imports_nothing_heavy(topic: str) -> None:
+    assert not _loaded("help", topic) & HEAVY
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["search", "--help"]])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    loaded = _loaded(*arguments)
     assert not loaded & HEAVY
     own = {name for name in loaded if name.split(".")[0] == "moverank"}
     commands = ("moverank.indexer.commands.", "moverank.indexer.plugins")

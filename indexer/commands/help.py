@@ -38,7 +38,7 @@ def show_help(
     elif name not in TOPICS and _is_command(context, topic):
         group.main([*topic, "--help"], root.info_name, standalone_mode=False)
     else:
-        _show_page(name, list(group.commands))
+        _show_page(name, group)
 
 
 def _is_command(context: typer.Context, words: list[str]) -> bool:
@@ -49,15 +49,15 @@ def _is_command(context: typer.Context, words: list[str]) -> bool:
     return command is not None
 
 
-def _show_page(topic: str, commands: list[str]) -> None:
-    """Show a page of the manual; UsageError for a topic that is neither a page nor a command."""
+def _show_page(topic: str, program: Any) -> None:
+    """Show a page of the manual; UsageError for a topic that is neither a page nor a command of the program."""
     from moverank.indexer.manual import page
     from moverank.rerank.options import did_you_mean
 
     try:
-        text = page(topic)
+        text = page(topic, program)
     except UsageError as error:
-        similar = did_you_mean(topic.partition(" ")[0], commands)
+        similar = did_you_mean(topic.partition(" ")[0], program.commands)
         raise UsageError(f"{error}; or a command{similar}: `moverank --help` lists them") from error
     if sys.stdout.isatty():
         from rich.markdown import Markdown

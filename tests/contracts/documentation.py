@@ -7,11 +7,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
+import typer.main
+
+from moverank.cli import app
 from moverank.indexer.manual import page, topics
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = {"README": README} | {topic: page(topic) for topic in topics()}
+PROGRAM: Any = typer.main.get_command(app)
+PAGES = {"README": README} | {topic: page(topic, PROGRAM) for topic in topics()}
 ALL_TEXT = "\n".join(PAGES.values())
 
 

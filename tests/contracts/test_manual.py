@@ -7,22 +7,28 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
-import typer.main
 
 import moverank
-from moverank.cli import app
 from moverank.indexer.commands.shared_options import SETTINGS, SettingChoices
+from moverank.indexer.manual import page, topics
 from moverank.indexer.operations.operation_registry import PLUG_INS as OPERATIONS
 from moverank.indexer.operations.operation_registry import operation_named
 from moverank.indexer.values.option import options_of
 from moverank.indexer.vectors.word2vec_training import training_options
 from moverank.rerank.encoders.first_stages import ENCODERS, encoder_class
 from moverank.rerank.scorers import SCORERS, scorer_class
-from tests.contracts.documentation import ALL_TEXT, PAGES, ROOT, code_spans, commands, options, rows, sections
+from tests.contracts.documentation import ALL_TEXT, PAGES, PROGRAM, ROOT, code_spans, commands, options, rows, sections
 from tests.contracts.example_files import Runner
 
-COMMANDS = dict(commands(typer.main.get_command(app)))
+COMMANDS = dict(commands(PROGRAM))
 SPANS = code_spans(ALL_TEXT)
+
+TABLES = [
+    (line["command"], name)
+    for name in topics()
+    for line in re.finditer(r"`moverank (?P<command>[a-z ]+) --help` shows", page(name))
+]
+"""The commands whose options a page has as a table, and the page."""
 
 OTHER_PROGRAMS = {"--color-moved", "--hypothesis-profile", "--head", "--if-exists", "--pull", "--word-diff"}
 """Options in README and the manual that are not moverank's."""
@@ -85,6 +91,22 @@ def test_every_command_and_option_is_documented() -> None:
     missing = [name for name in COMMANDS if f"`moverank {name}" not in ALL_TEXT]
     missing += [f"{name} {option}" for name, command in COMMANDS.items() for option in options(command) - SPANS]
     assert missing == []
+
+
+@pytest.mark.parametrize(("command", "name"), TABLES)
+def test_a_table_has_the_options_of_its_command(command: str, name: str) -> None:
+    """The line of the file that names the command is replaced by a row for each option with what its help says."""
+    line = f"`moverank {command} --help` shows the options; `moverank help {name}` prints them here."
+    before, found, _ = page(name).partition(line)
+    assert found
+    assert line not in PAGES[name]
+    start = PAGES[name].index(before.splitlines()[-2])
+    table = dict(rows(PAGES[name][start:], "option"))
+    shown = [each.strip("`,") for names in table for each in names.split() if each.startswith("`--")]
+    assert sorted(shown) == sorted(options(COMMANDS[command]) - {"--help", "--index", "--json"})
+    for option in COMMANDS[command].params:
+        if option.param_type_name == "option" and {*option.opts} & {*shown}:
+            assert any(option.help.replace("|", r"\|") in meaning for meaning in table.values())
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -4,12 +4,10 @@ import re
 import sys
 
 import pytest
-import typer.main
 
-from moverank.cli import app
 from moverank.indexer.commands.lazy_commands import PANELS, LazyCommands
 from moverank.indexer.manual import page, topics
-from tests.contracts.documentation import commands
+from tests.contracts.documentation import PROGRAM, commands
 from tests.indexer.commands.program import Call
 
 
@@ -51,7 +49,7 @@ def test_a_command_that_does_not_exist_is_no_page(call: Call) -> None:
 def test_a_page_is_raw_markdown_without_a_terminal(call: Call, topic: str) -> None:
     answer = call("help", topic)
     assert (answer.code, answer.err) == (0, "")
-    assert answer.out == page(topic).rstrip("\n") + "\n"
+    assert answer.out == page(topic, PROGRAM).rstrip("\n") + "\n"
 
 
 def test_a_page_is_rendered_on_a_terminal(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +69,7 @@ def test_an_unknown_topic_lists_the_valid_ones(call: Call) -> None:
     assert all(topic in answer.sentence for topic in topics())
 
 
-@pytest.mark.parametrize("name", ["", *(name for name, _ in commands(typer.main.get_command(app)))])
+@pytest.mark.parametrize("name", ["", *(name for name, _ in commands(PROGRAM))])
 def test_values_are_shown_as_people_write_them(call: Call, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     answer = call(*name.split(), "--help")
