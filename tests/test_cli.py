@@ -77,11 +77,13 @@ LIGHT = {
     "moverank.indexer.formatters",
     "moverank.indexer.reading",
     "moverank.indexer.values",
+    "moverank.indexer.values.arguments",
     "moverank.indexer.values.option",
     "moverank.indexer.values.search_options",
     "moverank.lazy_names",
     "moverank.rerank",
     "moverank.rerank.answer",
+    "moverank.rerank.errors",
 }
 
 
