@@ -9,7 +9,8 @@ and kept in the directory --work. --set adds a set: a folder of `docs.jsonl.gz`,
 and a query without a relevant text in the sample is left out; a query's figure is its mean over --samples.
 
 --parts prints the table of `measured.md`, mean average precision of the first 100 hits. --leave-one-out
-chooses the weights from a grid on the other sets for each set, with RWMD in the place of WMD. --readme prints the other
+chooses the weights from a grid on the other sets for each set, with RWMD in the place of WMD; with --dims for learned
+vectors, and the rule of their dimension, too. --readme prints the other
 figures of README: the ten candidates of SemEval, and technical texts with vectors trained on them, which take a quarter
 of an hour.
 """
@@ -69,6 +70,15 @@ SETS = {
 NDCG, STEMS = "ndcg@10", "bm25:stem=english"
 NO_FILE, FILE, BM25 = "no file", "file", "BM25, stems"
 MEAN = "mean"
+RULE = "5000 / words"
+DEFAULT = {"mu": 20.0, "cover": 0.5, "bm25": 2.0, "cosine": 1.0}
+WEIGHTS: Sequence[Mapping[str, Any]] = [
+    dict(zip(DEFAULT, values, strict=True))
+    for values in itertools.product(
+        (0.0, 20.0, 50.0), (0.25, 0.5, 1.0), (1.0, 1.5, 2.0, 3.0, 4.0), (0.0, 0.5, 1.0, 1.5, 2.0)
+    )
+]
+"""The weights that are tried: the share of the distance is 1."""
 Figures = Mapping[str, NDArray[np.float64]]
 """Figures (q,) of the same queries by ranking."""
 
@@ -178,19 +188,19 @@ def dimensions(work: Path, sets: Mapping[str, tuple[str, str]], dims: Sequence[i
     means = {
         title: {label: float(values.mean()) for label, values in figures.items()} for title, figures in found.items()
     }
-    show_rules(means, {title: words for title, (_, words) in lengths.items()}, dims)
-
-
-def show_rules(
-    means: Mapping[str, Mapping[str, float]], words: Mapping[str, float], dims: Sequence[int], usual: int = 100
-) -> None:
-    """Print which rule of the dimension is best on the other sets: one for all, or a number divided by the words."""
-    rules: dict[str, list[str]] = {str(dim): [str(dim)] * len(means) for dim in dims}
-    for product in (1_250, 2_500, 5_000, 10_000, 20_000):
-        wanted = [min(max(product / words[title], LEAST), MOST) for title in means]
-        rules[f"{product} / words"] = [str(min(dims, key=lambda dim: abs(math.log(dim / w)))) for w in wanted]
+    rules = rules_of((words for _, words in lengths.values()), dims)
     table = [[of_set[rule[i]] for rule in rules.values()] for i, of_set in enumerate(means.values())]
-    show_held_out(list(means), list(rules), np.array(table), list(rules).index(str(usual)))
+    show_held_out(list(means), list(rules), np.array(table), list(rules).index(RULE))
+
+
+def rules_of(words: Iterable[float], dims: Sequence[int]) -> dict[str, list[str]]:
+    """Return the dimension of each set by each rule: one for all, or a number divided by the `words` of a text."""
+    every = list(words)
+    rules: dict[str, list[str]] = {str(dim): [str(dim)] * len(every) for dim in dims}
+    for product in (1_250, 2_500, 5_000, 10_000, 20_000):
+        wanted = [min(max(product / count, LEAST), MOST) for count in every]
+        rules[f"{product} / words"] = [str(min(dims, key=lambda dim: abs(math.log(dim / w)))) for w in wanted]
+    return rules
 
 
 def cut_set(folder: Path, name: str, qrels: str, texts: int, seed: int) -> str | None:
@@ -253,9 +263,9 @@ def _methods(gamma: float) -> dict[str, str]:
     }
 
 
-def _tuner(work: Path, name: str, qrels: str) -> Tuner:
+def _tuner(work: Path, name: str, qrels: str, given: Vectors) -> Tuner:
     """Return what estimates the figures of settings on a data set."""
-    index, folder = _collection(work, name), real("data", name)
+    index, folder = _collection(work, name, given), real("data", name)
     judgments = Judgments(read_qrels(str(folder / qrels)))
     texts = [query for query in read_queries(str(folder / "queries.jsonl")) if query[0] in judgments.queries]
     with Collection.open(index) as collection:
@@ -264,7 +274,7 @@ def _tuner(work: Path, name: str, qrels: str) -> Tuner:
     own_rows = np.array([row_of.get(key, -1) for key in corpus.queries.keys], np.int64)
     with Bars() as bars:
         trial = Trial(corpus.documents, corpus.queries, own_rows, RowCache(), bars)
-        return Tuner(trial, TuningGoal(judgments, "map", 100, sys.maxsize), own, cache=index / "evaluation")
+        return Tuner(trial, TuningGoal(judgments, NDCG, 10, sys.maxsize), own, cache=index / "evaluation")
 
 
 def show_held_out(titles: Sequence[str], choices: Sequence[object], table: NDArray[np.float64], default: int) -> None:
@@ -277,23 +287,39 @@ def show_held_out(titles: Sequence[str], choices: Sequence[object], table: NDArr
         best = int(np.delete(table, number, axis=0).mean(axis=0).argmax())
         held_out.append(table[number, best])
         show(f"{title}: {choices[best]} {table[number, best]:.4f}, the default {table[number, default]:.4f}")
-    show(f"mean {np.mean(held_out):.4f}, the default {table[:, default].mean():.4f}")
+    p = randomisation(np.array(held_out), table[:, default])
+    show(f"mean {np.mean(held_out):.4f}, the default {table[:, default].mean():.4f}, p {p:.3f}")
+    best = int(table.mean(axis=0).argmax())
+    show(f"best on all: {choices[best]} {table[:, best].mean():.4f}")
 
 
-def leave_one_out(work: Path) -> None:
-    """Print, for each set, the weights that are best on the mean of the others, and their figures."""
-    choices = itertools.product((0.0, 20.0), (0.25, 0.5, 1.0), (1.0, 1.5, 2.0, 3.0), (0.0, 0.5, 1.0, 1.5))
-    grid: list[dict[str, Any]] = [
-        {"mu": mu, "cover": cover, "bm25": bm25, "cosine": cosine} for mu, cover, bm25, cosine in choices
-    ]
-    figures = []
-    for name, qrels in SETS.values():
-        start = TriedRanking(PAPER_GAMMA if _is_forum(name) else 0.0, TITLE_WEIGHT)
-        tuner = _tuner(work, name, qrels)
-        # A judged query without a text counts as 0, as in `evaluate`.
-        figures.append([float(tuner.estimated(replace(start, **choice)).mean()) for choice in grid])
-    default = grid.index({"mu": 20.0, "cover": 0.5, "bm25": 2.0, "cosine": 1.0})
-    show_held_out(list(SETS), grid, np.array(figures), default)
+def leave_one_out(work: Path, sets: Mapping[str, tuple[str, str]], dims: Sequence[int]) -> None:
+    """Print, for each set, the weights that are best on the mean of the others, and their figures.
+
+    With `dims`, vectors are learned, and the rule of their dimension is chosen, too: alone, and with the weights.
+    """
+    vectors = {str(dim): Vectors("lsi", (f"dim={dim}",)) for dim in dims} or {FILE: Vectors()}
+    figures: dict[str, list[list[float]]] = {label: [] for label in vectors}
+    for title, (name, qrels) in sets.items():
+        for label, given in vectors.items():
+            start = TriedRanking(PAPER_GAMMA if _is_forum(name) else 0.0, TITLE_WEIGHT, rule="english")
+            tuner = _tuner(work, name, qrels, given)
+            # A judged query without a text counts as 0, as in `evaluate`.
+            figures[label].append([float(tuner.estimated(replace(start, **weights)).mean()) for weights in WEIGHTS])
+            show(f"{title}, {label}: the default {figures[label][-1][WEIGHTS.index(DEFAULT)]:.4f}")
+    rules = {FILE: [FILE] * len(sets)}
+    if dims:
+        rules = rules_of((_length(name)[1] for name, _ in sets.values()), dims)
+    table = np.array([[figures[label][i] for i, label in enumerate(rule)] for rule in rules.values()])
+    rule, weights = list(rules).index(RULE if dims else FILE), WEIGHTS.index(DEFAULT)
+    show("weights")
+    show_held_out(list(sets), WEIGHTS, table[rule], weights)
+    if dims:
+        show("rule of the dimension")
+        show_held_out(list(sets), list(rules), table[:, :, weights].T, rule)
+        show("rule and weights")
+        both = list(itertools.product(rules, WEIGHTS))
+        show_held_out(list(sets), both, table.swapaxes(0, 1).reshape(len(sets), -1), both.index((RULE, DEFAULT)))
 
 
 def readme(work: Path) -> None:
@@ -373,7 +399,7 @@ def main() -> None:
     if options.readme:
         readme(work)
     elif options.leave_one_out:
-        leave_one_out(work)
+        leave_one_out(work, sets, options.dims or ())
     elif options.parts:
         parts(work, options.rank)
     elif options.dims:
