@@ -10,7 +10,9 @@ from moverank.indexer.manual import topics
 from tests.contracts.documentation import PAGES, README, ROOT, examples, rows
 
 MANUAL = ROOT / "indexer" / "manual"
-FOLDERS = sorted(file for folder in ("rerank", "indexer", "migrations") for file in (ROOT / folder).rglob("__init__.py"))
+FOLDERS = sorted(
+    file for folder in ("rerank", "indexer", "migrations") for file in (ROOT / folder).rglob("__init__.py")
+)
 
 
 def test_the_first_screen_shows_the_two_commands() -> None:
@@ -69,7 +71,9 @@ def test_the_map_names_every_room_of_the_core() -> None:
         rooms.get(folder, set()).update(re.findall(r"`(\w+)`", cell))
     for folder, named in rooms.items():
         assert named == {file.parent.name for file in (ROOT / folder).glob("*/__init__.py")} - {"plugins"}
-    assert all((ROOT / name.strip("`/")).is_dir() for name, *_ in rows(README, "folder") if re.fullmatch(r"`\w+/`", name))
+    assert all(
+        (ROOT / name.strip("`/")).is_dir() for name, *_ in rows(README, "folder") if re.fullmatch(r"`\w+/`", name)
+    )
 
 
 @pytest.mark.parametrize("file", FOLDERS, ids=lambda file: file.parent.relative_to(ROOT).as_posix())
