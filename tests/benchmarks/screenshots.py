@@ -3,8 +3,8 @@
     python tests/benchmarks/screenshots.py http://localhost:8080/ /tmp/pages --query "mains plug gets hot"
     python tests/benchmarks/screenshots.py demo indexer/manual
 
-The second line makes the pictures of the page `server` from the collections of `moverank demo`, which it makes and serves itself.
-Both need the extra `browser`, and Chromium.
+The second line makes the pictures of the page `server` from the collections of `moverank demo`, which it makes and
+serves itself. Both need the extra `browser`, and Chromium.
 """
 
 import argparse
