@@ -3,8 +3,8 @@
     python tests/benchmarks/screenshots.py http://localhost:8080/ /tmp/pages --query "mains plug gets hot"
     python tests/benchmarks/screenshots.py demo indexer/manual
 
-The second line makes the pictures of README from the collections of `moverank demo`, which it makes and serves itself.
-Both need the extra `browser`, and Chromium.
+The second line makes the pictures of the page `server` from the collections of `moverank demo`, which it makes and
+serves itself. Both need the extra `browser`, and Chromium.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def _pictures(browser: Browser, directory: Path) -> None:
-    """Make the pictures of README: hits, and the flows of the first one."""
+    """Make the pictures of the page `server`: hits, and the flows of the first one."""
     with TemporaryDirectory() as name:
         demo = Path(name) / "demo"
         subprocess.run(

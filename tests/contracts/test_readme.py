@@ -1,6 +1,8 @@
-"""README: its first screen, its length, its links and its map of the folders."""
+"""README: its first screen, its length, its links and its map of the rooms; what each folder says of itself."""
 
+import ast
 import re
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +10,9 @@ from moverank.indexer.manual import topics
 from tests.contracts.documentation import PAGES, README, ROOT, examples, rows
 
 MANUAL = ROOT / "indexer" / "manual"
+FOLDERS = sorted(
+    file for folder in ("rerank", "indexer", "migrations") for file in (ROOT / folder).rglob("__init__.py")
+)
 
 
 def test_the_first_screen_shows_the_two_commands() -> None:
@@ -19,14 +24,18 @@ def test_the_first_screen_shows_the_two_commands() -> None:
     assert f" run: {commands[1]}\n" in (ROOT / ".github" / "workflows" / "check.yml").read_text()
 
 
-def test_a_topic_is_one_screen() -> None:
-    assert len(README.splitlines()) <= 200
-    assert max(len(section.splitlines()) for section in README.split("\n## ")) <= 60
+def test_it_is_read_in_two_minutes() -> None:
+    lines = README.splitlines()
+    assert len(lines) <= 120
+    assert max(map(len, lines)) <= 140
+    assert max(len(section.splitlines()) for section in README.split("\n## ")) <= 40
 
 
-def test_readme_names_every_page_of_the_manual_with_its_summary() -> None:
-    named = [tuple(cells) for cells in rows(README, "page")]
-    assert named == [(f"`moverank help {topic}`", summary) for topic, summary in topics().items()]
+def test_readme_names_every_page_of_the_manual_once() -> None:
+    """`moverank help` lists them with their summaries: see tests/indexer/commands/test_help.py."""
+    (paragraph,) = [each for each in README.split("\n\n") if each.startswith("`moverank help` lists the pages")]
+    named = re.findall(r"`(\w+)`", paragraph)
+    assert sorted(named) == sorted(topics())
 
 
 def test_readme_reads_alike_wherever_it_is_shown() -> None:
@@ -54,11 +63,25 @@ def _anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-def test_the_map_names_every_folder() -> None:
-    mapped = {cells[0].strip("`") for cells in rows(README, "folder")}
-    packages = {file.parent for folder in ("rerank", "indexer") for file in (ROOT / folder).rglob("__init__.py")}
-    assert mapped >= {f"{package.relative_to(ROOT).as_posix()}/" for package in packages}
-    assert all((ROOT / folder).is_dir() for folder in mapped)
+def test_the_map_names_every_room_of_the_core() -> None:
+    rooms = {"rerank": set[str](), "indexer": set[str]()}
+    folder = ""
+    for name, _, cell in rows(README, "folder"):
+        folder = name.strip("`/") or folder
+        rooms.get(folder, set()).update(re.findall(r"`(\w+)`", cell))
+    for folder, named in rooms.items():
+        assert named == {file.parent.name for file in (ROOT / folder).glob("*/__init__.py")} - {"plugins"}
+    assert all(
+        (ROOT / name.strip("`/")).is_dir() for name, *_ in rows(README, "folder") if re.fullmatch(r"`\w+/`", name)
+    )
+
+
+@pytest.mark.parametrize("file", FOLDERS, ids=lambda file: file.parent.relative_to(ROOT).as_posix())
+def test_every_folder_says_what_it_is_for(file: Path) -> None:
+    """In the first sentence of its `__init__.py`, which is all of the first line."""
+    docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
+    assert docstring
+    assert re.match(r"[A-Z`].{20,}\.(\n\n|$)", docstring)
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -1,4 +1,4 @@
-"""The package of the manual's page `plugins`: built and installed, it adds an operation, a store and a scorer."""
+"""The package of the manual's page `plugins`, installed: an operation, and a store beside the scorer of another."""
 
 import json
 import os
@@ -18,10 +18,11 @@ Run = Callable[..., str]
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Run `moverank` in a process in which the package is installed, and return what it prints."""
+    """Run `moverank` in a process in which this package and that of `encoders` are installed; return what it prints."""
     directory = tmp_path_factory.mktemp("package")
     installed = install(write_example(directory, "extras", "plugins"), directory / "installed")
-    path = os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")])
+    methods = install(write_example(directory), directory / "methods-installed")
+    path = os.pathsep.join([str(installed), str(methods), os.environ.get("PYTHONPATH", "")])
 
     def run(*arguments: object, code: int = 0) -> str:
         command = [sys.executable, "-m", "moverank", *map(str, arguments)]
@@ -49,11 +50,11 @@ def test_its_operation_is_a_command(run: Run, collection: Path) -> None:
     assert run("lonely", "0.001", "-i", collection).split() == ["keys:", "c", "unknown"]
 
 
-def test_its_store_and_its_scorer_are_searched(run: Run, collection: Path, tmp_path: Path) -> None:
+def test_its_store_is_searched_by_the_scorer_of_another_package(run: Run, collection: Path, tmp_path: Path) -> None:
     link = tmp_path / "latest.link"
     link.write_text(f"{collection}\n")
-    found = json.loads(run("search", "ant bee", "-i", link, "--rank", "shared", "--json"))
-    assert [(hit["key"], hit["score"]) for hit in found["hits"]] == [("a", 2), ("b", 2)]
+    found = json.loads(run("search", "ant bee", "-i", link, "--rank", "jaccard", "--json"))
+    assert [(hit["key"], hit["score"]) for hit in found["hits"]] == [("a", 1), ("b", 1)]
     assert json.loads(run("info", "-i", link, "--json"))["documents"] == 4
     assert len(run("list", "-i", link).splitlines()) == 4
     assert json.loads(run("lonely", "0.001", "-i", link, "--json")) == {"keys": ["c", "unknown"]}

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.contracts.documentation import PAGES, examples
 
 
-def write_example(directory: Path, name: str = "maxpool", page: str = "encoders") -> Path:
+def write_example(directory: Path, name: str = "methods", page: str = "encoders") -> Path:
     """Write the packages of a page of the manual, and return the directory of the one called `name`."""
     for example in examples(PAGES[page]):
         if example.kind == "file":
@@ -26,17 +26,17 @@ def install(package: Path, target: Path) -> Path:
     return target
 
 
-def install_example(directory: Path, name: str) -> Path:
-    """Write the example `name` into a directory and install it into `installed` there; return the directory."""
-    install(write_example(directory, name), directory / "installed")
+def install_example(directory: Path) -> Path:
+    """Write the page's example into a directory and install it into `installed` there; return the directory."""
+    install(write_example(directory), directory / "installed")
     return directory
 
 
-def own_tests(directory: Path, name: str) -> str:
+def own_tests(directory: Path) -> str:
     """Run the own tests of an installed example, and return what they print."""
     command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts=", "--rootdir", ".")
     environment = {"PYTHONPATH": str(directory / "installed")}
-    place = directory / name
+    place = directory / "methods"
     done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

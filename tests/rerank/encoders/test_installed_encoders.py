@@ -14,7 +14,7 @@ from moverank.rerank.encoders.encoder import Documents
 from moverank.rerank.encoders.first_stages import PLUG_INS, choose_encoder, encoder_class, is_encoder
 from moverank.rerank.encoders.fisher import Fisher
 from moverank.rerank.errors import EncoderError
-from moverank.testing import ENCODER_CHECKS, check_encoder
+from moverank.testing import ENCODER_CHECKS, SCORER_CHECKS, check_encoder, random_documents
 from tests.contracts.example_files import write_files
 from tests.indexer.commands.program import Answer, program
 from tests.rerank.encoders.packages import install_example, own_tests, write_installed
@@ -26,8 +26,8 @@ COMMAND = (sys.executable, "-m", "moverank")
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a directory with the package's source, `maxpool`, and with what pip installed of it, `installed`."""
-    return install_example(tmp_path_factory.mktemp("package"), "maxpool")
+    """Return a directory with the package's source, `methods`, and with what pip installed of it, `installed`."""
+    return install_example(tmp_path_factory.mktemp("package"))
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,16 @@ def run(place: Path, *command: str, path: Path | None = None) -> "subprocess.Com
 
 
 def test_the_package_of_the_manual_passes_its_own_tests(package: Path) -> None:
-    assert f"{2 * len(ENCODER_CHECKS) + 1} passed" in own_tests(package, "maxpool")
+    assert f"{2 * len(ENCODER_CHECKS) + 2 * len(SCORER_CHECKS)} passed" in own_tests(package)
+
+
+def test_the_largest_values_are_not_smaller(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(package / "installed")
+    documents = random_documents(seed=0)
+    fitted = (encoder_class("maxpool").fit(documents, {"pool": pool}) for pool in ("max", "min"))
+    largest, smallest = (encoder.encode(documents) for encoder in fitted)
+    assert (largest >= smallest).all()
+    assert (largest > smallest).any()
 
 
 def test_an_installed_encoder_is_found_by_processes(package: Path, place: Path) -> None:
@@ -79,7 +88,7 @@ def test_an_installed_encoder_is_used_from_the_command_line(
     package: Path, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(place)
-    monkeypatch.delitem(sys.modules, "maxpool", raising=False)
+    monkeypatch.delitem(sys.modules, "moverank_methods", raising=False)
     moverank = program(monkeypatch, capsys)
 
     def call(*arguments: str, path: Path | None = package / "installed") -> Answer:
