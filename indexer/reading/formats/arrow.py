@@ -285,8 +285,12 @@ def _sample_value(kind: Any) -> Any:
 
     if types.is_struct(kind):
         return _sample(kind)
+    if types.is_boolean(kind):
+        return False
     if types.is_integer(kind) or types.is_decimal(kind):
         return 0
-    if hasattr(kind, "value_type") and types.is_struct(kind.value_type):  # posts of a thread, or parts
-        return [_sample(kind.value_type)]
-    return None if hasattr(kind, "value_type") or types.is_floating(kind) or types.is_boolean(kind) else ""
+    if types.is_floating(kind) or types.is_null(kind):
+        return None
+    if hasattr(kind, "value_type") and not types.is_dictionary(kind):
+        return [_sample(kind.value_type)] if types.is_struct(kind.value_type) else None  # posts of a thread, or parts
+    return ""
