@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.reading.formats.arrow import INSTALL
+from moverank.indexer.reading.formats.arrow import AS_JSON, INSTALL
 from moverank.indexer.values.documents import Document, Metadata
 
 _PARQUET, _ARROW = ".parquet", (".arrow", ".feather")
@@ -50,7 +50,7 @@ def document_schema(metadata: Iterable[Metadata]) -> Any:
             kind = _kind(value)
             if kinds.setdefault(name, kind) != kind:
                 kinds[name] = _JSON
-    own = [("metadata", pa.struct([(name, _type(kind)) for name, kind in kinds.items()]))] if kinds else []
+    own = [("metadata", pa.struct([_field(name, kind) for name, kind in kinds.items()]))] if kinds else []
     part = pa.struct([("text", pa.string()), ("rank", pa.int32())])
     named = [("key", pa.string()), ("title", pa.string()), ("label", pa.string()), *own]
     return pa.schema(
@@ -61,7 +61,7 @@ def document_schema(metadata: Iterable[Metadata]) -> Any:
 def document_rows(documents: Iterable[Document], schema: Any) -> Iterator[Row]:
     """Yield the row of each document in a table of a `document_schema`."""
     own = schema.field("metadata").type if "metadata" in schema.names else ()
-    as_json = [field.name for field in own if field.type == _type(_JSON)]
+    as_json = [field.name for field in own if field.metadata]
     for document in documents:
         row = {"title_counts": True} | document.to_dict()
         written = {name: json.dumps(row["metadata"][name]) for name in as_json if name in row["metadata"]}
@@ -118,9 +118,14 @@ def _kind(value: object) -> str:
 _KINDS = {str: "string", bool: "bool_", int: "int64", float: "float64"}
 
 
+def _field(name: str, kind: str) -> Any:
+    """Return a field of a table; one of JSON is a text, which readers of this metadata take for Arrow's type JSON."""
+    import pyarrow as pa
+
+    return pa.field(name, pa.string(), metadata=AS_JSON) if kind == _JSON else pa.field(name, _type(kind))
+
+
 def _type(kind: str) -> Any:
     import pyarrow as pa
 
-    if kind == _JSON:
-        return pa.json_()
     return pa.list_(_type(kind[:-2])) if kind.endswith("[]") else getattr(pa, kind)()

@@ -42,7 +42,8 @@ def pair_cells(found: Pairs, *, clusters: bool) -> Iterator[Sequence[Cell]]:
         titles, words = _titles(found), found.unknown_words
         yield ["cluster", "key", "title", "unknown_words"]
         for number, keys in enumerate(found.clusters, start=1):
-            yield from ([number, key, titles[key], " ".join(words[key])] for key in keys)
+            for key in keys:
+                yield [number, key, titles[key], " ".join(words[key])]
         return
     names = "distance key other title other_title unknown_words other_unknown_words"
     yield [*names.split(), "differences", "other_differences"]

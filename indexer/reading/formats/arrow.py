@@ -25,6 +25,9 @@ _log = logging.getLogger("moverank")
 
 INSTALL = "python -m pip install 'moverank[parquet]'"
 
+AS_JSON = {b"ARROW:extension:name": b"arrow.json", b"ARROW:extension:metadata": b""}
+"""The metadata of a field whose texts are JSON; of it, pyarrow makes a type from version 19 on."""
+
 _ROWS, _BYTES = 1024, 4 << 20
 """The most rows, and about the most bytes, that become records at once."""
 _BUFFER = 1 << 18
@@ -167,7 +170,7 @@ class _Columns:
 
     def __init__(self, name: str, schema: Any) -> None:
         self._name = name
-        self._convert = [_conversion(field.type, partial(self._note, field.name)) for field in schema]
+        self._convert = [_field_conversion(field, partial(self._note, field.name)) for field in schema]
         self._names: list[str] = schema.names
         self._noted = set[str]()
 
@@ -206,6 +209,11 @@ class _Columns:
             _log.warning("%s: the column %r has bytes which are no text, and are left out", self._name, column)
 
 
+def _field_conversion(field: Any, note: Callable[[], None]) -> _Convert | None:
+    """Return what makes JSON of the values of a field; see `_conversion`."""
+    return parse_value if _is_json(field) else _conversion(field.type, note)
+
+
 def _conversion(kind: Any, note: Callable[[], None]) -> _Convert | None:
     """Return what makes JSON of the values of a type, as pyarrow returns them; None: they are JSON.
 
@@ -213,12 +221,10 @@ def _conversion(kind: Any, note: Callable[[], None]) -> _Convert | None:
     """
     from pyarrow import types
 
-    if _is_json(kind):
-        return parse_value
     if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         return _conversion(kind.value_type, note)
     if types.is_struct(kind):
-        return _object({field.name: _conversion(field.type, note) for field in kind})
+        return _object({field.name: _field_conversion(field, note) for field in kind})
     if types.is_map(kind):
         item = _conversion(kind.item_type, note) or _same
         return lambda pairs: {str(name): item(value) for name, value in pairs if value is not None}
@@ -230,8 +236,9 @@ def _conversion(kind: Any, note: Callable[[], None]) -> _Convert | None:
     return lambda value: _scalar(value, note)
 
 
-def _is_json(kind: Any) -> bool:
-    return getattr(kind, "extension_name", "") == "arrow.json"
+def _is_json(field: Any) -> bool:
+    named = (field.metadata or {}).get(b"ARROW:extension:name")
+    return named == b"arrow.json" or getattr(field.type, "extension_name", "") == "arrow.json"
 
 
 def _same(value: Any) -> Any:
@@ -267,7 +274,7 @@ def _scalar(value: Any, note: Callable[[], None]) -> Any:
 
 def _check_fields(schema: Any, build: Builds[Any]) -> None:
     """Raise `BadRecord` for a table that lacks a field: otherwise every single row would be rejected."""
-    if any(_is_json(field.type) for field in schema):  # it may hold any field
+    if any(map(_is_json, schema)):  # it may hold any field
         return
     try:
         build(_sample(schema), "")
