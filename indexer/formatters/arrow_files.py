@@ -25,9 +25,10 @@ def is_arrow_name(path: Path) -> bool:
 
     That is without the package pyarrow, and for a compressed one: they compress by themselves.
     """
-    if path.suffix == ".gz" and Path(path.stem).suffix in (_PARQUET, *_ARROW):
+    suffix = path.suffix.lower()
+    if suffix == ".gz" and Path(path.stem).suffix.lower() in (_PARQUET, *_ARROW):
         raise UsageError(f"{path}: such a file is compressed by itself: leave .gz out")
-    if path.suffix not in (_PARQUET, *_ARROW):
+    if suffix not in (_PARQUET, *_ARROW):
         return False
     try:
         import pyarrow  # noqa: F401
@@ -82,7 +83,7 @@ def write_rows(file: IO[bytes], name: str, schema: Any, rows: Iterable[Row]) -> 
     import pyarrow as pa
     from pyarrow import parquet
 
-    is_parquet = name.endswith(_PARQUET)
+    is_parquet = name.lower().endswith(_PARQUET)
     with (
         parquet.ParquetWriter(file, schema, compression="zstd") if is_parquet else pa.ipc.new_file(file, schema) as out
     ):

@@ -46,6 +46,11 @@ class Meter:
         if self._done - self._reported >= self._step:
             self.report()
 
+    def limited(self, most: int) -> Callable[[int], None]:
+        """Return a function as `add`, which counts no more than `most` bytes after those so far."""
+        end = self._done + most
+        return lambda count: self.add(max(0, min(count, end - self._done)))
+
     def reach(self, count: int) -> None:
         """Raise the count to `count` bytes, whether they were read or not."""
         self.add(max(0, count - self._done))
@@ -221,11 +226,13 @@ def open_source(source: Source, meter: Meter | None = None) -> Iterator[Stream]:
     try:
         # Standard input may have been replaced by a binary stream without read1.
         read = file.read1 if hasattr(file, "read1") else file.read
+        # Only a regular file has a size, and can be opened again.
+        count = None if source.size is None else meter.limited(source.size)
         data = io.BufferedReader(_FullReads(read, meter.add), _BUFFER)
         if is_gzip(data.peek(1)):
             yield Stream(source, Unzipped(data.read).read)
-        else:  # only a regular file has a size, and can be opened again
-            yield Stream(source, data.read1, meter.add if source.size is not None else None)
+        else:
+            yield Stream(source, data.read1, count)
     finally:
         if source.name != STDIN:
             file.close()

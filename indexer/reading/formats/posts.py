@@ -68,7 +68,8 @@ def read_posts(rows: Rows, fields: Fields, stream: Stream, build: Build) -> Iter
     The first post is the first one without a parent, by date (in file order if a post of the thread has no date). Its
     title is the thread's, its other fields are the metadata. Each post is followed by those below it. One whose parent
     is not in the thread stands below none, and a circle of parents is cut. The text of deleted posts is left out; those
-    below them stay. The posts are in temporary files as large as their rows; the order of the threads is unspecified.
+    below them stay, and a thread of which nothing else is left is no document. The posts are in temporary files as
+    large as their rows; the order of the threads is unspecified.
     """
     deleted = 0
     with Spill() as spill:
@@ -84,7 +85,9 @@ def read_posts(rows: Rows, fields: Fields, stream: Stream, build: Build) -> Iter
             yield stream.line, ended_by(error)
         log_left_out(stream.source.name, deleted)
         for found in spill.groups():
-            yield from _thread([Post(*each) for each in found], build)
+            posts = [Post(*each) for each in found]
+            if not all(post.deleted for post in posts):
+                yield from _thread(posts, build)
 
 
 def thread_of_posts(record: Record, default_key: str, fields: Fields) -> Document:

@@ -131,7 +131,7 @@ def test_copies_are_written_in_the_format_of_the_name(call: Call, collection: Pa
 
 BAD = [
     ("pairs -k 1 -o x.txt", 2, "x.txt: the name says no format: write .csv, .jsonl, .parquet or .arrow"),
-    ("pairs -k 1 -o x.parquet --json", 2, "--output goes without --json and --format: the name of the file says the format"),
+    ("pairs -k 1 -o x.parquet --json", 2, "--output goes without --json and --format: the name of the file"),
     ("pairs -k 1 -o no/x.csv", 2, "no/x.csv: cannot be written: there is no directory no"),
     ("dedupe --within 1 -o x.arrow --flows", 2, "x.arrow: a table has no --flows: write .jsonl"),
     ("dedupe --within 1 -o x.csv --format csv", 2, "--output goes without --json and --format"),

@@ -10,6 +10,7 @@ import sys
 import uuid
 from decimal import Decimal
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -256,6 +257,20 @@ def test_without_the_package_the_extra_is_named(write: Write, documents: Read, m
     (bad,) = documents(write("a.parquet", TABLE))[1]
     needed = "Parquet and Arrow files need the package pyarrow: python -m pip install 'moverank[parquet]'"
     assert str(bad) == f"a.parquet: {needed}"
+
+
+def test_progress_counts_the_bytes_of_the_files(write: Write, documents: Read) -> None:
+    number = Random(0)  # noqa: S311 - a sample, no secret
+    rows = [{"id": str(n), "text": number.randbytes(400).hex()} for n in range(3000)]
+    paths = [write("a.parquet", parquet(rows)), write("b.arrow", arrow([{"text": "x"}])), write("c.txt", "x")]
+    reported = list[tuple[Any, ...]]()
+    assert len(documents(*paths, progress=lambda *step: reported.append(step))[0]) == 3002
+    size = sum(Path(path).stat().st_size for path in paths)
+    done = [step[1] for step in reported]
+    assert done == sorted(done)
+    assert {0, size} <= set(done)
+    assert max(done) == size
+    assert len(set(done)) > 3
 
 
 _MEASURE = """

@@ -110,6 +110,7 @@ def test_deleted_posts_are_left_out_and_those_below_them_stay(
     with caplog.at_level(logging.WARNING, "moverank"):
         assert texts(read(write, threads, rows)[0]) == list("13")
     assert caplog.messages == [f"a.{name}: 2 deleted posts are left out" for name in ("csv", "jsonl")]
+    assert read(write, threads, [post(1, text="[removed]", title="A"), post(2, topic=8)])[0].key == "8"
     (document,) = read(write, threads, [post(1, title="A", deleted="t"), post(2, 1, deleted="f")])
     assert (document.title, document.parts) == ("A", (Part("text 2", 1),))
 
