@@ -43,8 +43,7 @@ def read_arrow(stream: Stream, build: Builds[Made]) -> Iterator[tuple[int, Made 
     batch. Raises `BadRecord` for a file that is damaged, encrypted, empty or of another format, for one all of whose
     rows lack a field, and without the package pyarrow.
     """
-    with _opened(stream) as table:
-        columns = _Columns(stream.source.name, table.schema)
+    with _opened(stream) as (table, columns):
         _check_fields(table.schema, build)
         for batch in _batches(table):
             for record in columns.records(batch):
@@ -68,8 +67,8 @@ class _Table(Protocol):
 
 
 @contextmanager
-def _opened(stream: Stream) -> Iterator[_Table]:
-    """Open the table of a stream; `BadRecord` says why it cannot be read."""
+def _opened(stream: Stream) -> Iterator[tuple[_Table, "_Columns"]]:
+    """Open the table of a stream, which its columns make records of; `BadRecord` says why it cannot be read."""
     head = stream.head()
     if not head:
         raise BadRecord("the file is empty, and not even a table without rows: copy it again")
@@ -84,13 +83,14 @@ def _opened(stream: Stream) -> Iterator[_Table]:
     with stream.seekable() as file:
         try:
             table: _Table = (_Parquet if head.startswith(_PARQUET) else _Arrow)(file, head)
+            columns = _Columns(stream.source.name, table.schema)  # decodes all names
         except _faults() as error:
             raise _unreadable(error, "the file") from error
-        names = table.schema.names
+        names = columns.names
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
             raise BadRecord(f"two columns have the name {repeated[0]!r}: rename one of them")
-        yield table
+        yield table, columns
 
 
 class _Parquet:
@@ -129,6 +129,7 @@ class _Arrow:
                 batch = self._read.get_batch(number) if self._is_file else self._read.read_next_batch()
             except StopIteration:  # the end of a stream
                 return
+            batch.validate(full=True)  # damaged offsets would end the process
             yield from (batch.slice(first, _ROWS) for first in range(0, batch.num_rows, _ROWS))
 
 
@@ -148,7 +149,7 @@ def _batches(table: _Table) -> Iterator[Any]:
 def _faults() -> tuple[type[Exception], ...]:
     from pyarrow import ArrowException
 
-    return ArrowException, OSError
+    return ArrowException, OSError, UnicodeDecodeError, MemoryError  # of a damaged length
 
 
 def _unreadable(error: Exception, part: str) -> Exception:
@@ -171,16 +172,16 @@ class _Columns:
     def __init__(self, name: str, schema: Any) -> None:
         self._name = name
         self._convert = [_field_conversion(field, partial(self._note, field.name)) for field in schema]
-        self._names: list[str] = schema.names
+        self.names: list[str] = schema.names
         self._noted = set[str]()
 
     def records(self, batch: Any) -> Iterator[Record | BadRecord]:
         """Yield the record of each row; a `BadRecord` for one with a value that Python does not have."""
-        columns = [self._values(i, batch.column(i)) for i in range(len(self._names))]
+        columns = [self._values(i, batch.column(i)) for i in range(len(self.names))]
         rows = zip(*columns, strict=True) if columns else iter([()] * batch.num_rows)
         for row in rows:
             bad = next((value for value in row if isinstance(value, BadRecord)), None)
-            yield bad or dict(zip(self._names, row, strict=True))
+            yield bad or dict(zip(self.names, row, strict=True))
 
     def _values(self, i: int, column: Any) -> list[Any]:
         """Return the values of column `i` in a batch."""
@@ -192,7 +193,7 @@ class _Columns:
         try:
             values = column.to_pylist()
             return values if convert is None else [None if value is None else convert(value) for value in values]
-        except (ValueError, ArithmeticError, BadRecord):  # of one value or more
+        except (ValueError, ArithmeticError, LookupError, BadRecord):  # of one value or more
             return [self._value(i, scalar) for scalar in column]
 
     def _value(self, i: int, scalar: Any) -> Any:
@@ -200,8 +201,8 @@ class _Columns:
         try:
             value = scalar.as_py()
             return value if convert is None or value is None else convert(value)
-        except (ValueError, ArithmeticError, BadRecord) as error:
-            return BadRecord(f"the column {self._names[i]!r} has a value that cannot be read ({error}): correct it")
+        except (ValueError, ArithmeticError, LookupError, BadRecord) as error:
+            return BadRecord(f"the column {self.names[i]!r} has a value that cannot be read ({error}): correct it")
 
     def _note(self, column: str) -> None:
         if column not in self._noted:

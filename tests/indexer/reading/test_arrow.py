@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from moverank.indexer.reading import Fields, read_documents, read_threads
 from moverank.indexer.values.documents import Document, Part
 from tests.indexer.reading.conftest import Read, Write
+from tests.samples import examples
 
 pa = pytest.importorskip("pyarrow", reason="needs the extra parquet")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra parquet")
@@ -221,6 +222,25 @@ def test_a_bad_file_has_one_sentence(
     (rejection,) = bad
     assert reason in str(rejection)
     assert "\n" not in str(rejection)
+
+
+_WIDE = [{"id": str(n), "text": f"text {n}", "tags": ["a"] * (n % 3), "who": {"name": "x", "n": n}} for n in range(20)]
+
+
+@pytest.mark.parametrize("content", [*packings(_WIDE).values()][:4], ids=["parquet", "arrow", "feather", "stream"])
+@examples(5)
+@given(drawn=st.data())
+def test_no_damage_ends_the_process_or_has_more_than_a_sentence(
+    tmp_path: Path, content: bytes, drawn: st.DataObject
+) -> None:
+    changed = bytearray(content)
+    for _ in range(drawn.draw(st.integers(1, 3))):
+        at = drawn.draw(st.integers(8, len(content) - 1))
+        changed[at] = drawn.draw(st.sampled_from([0, 255, changed[at] ^ 1, changed[at] ^ 128]))
+    path = tmp_path / "a.table"
+    path.write_bytes(changed)
+    for one in read_documents([str(path)], format="parquet"):
+        assert isinstance(one, Document) or "\n" not in str(one)
 
 
 def test_a_named_field_that_the_file_lacks_is_missed_once(write: Write, documents: Read, threads: Read) -> None:
