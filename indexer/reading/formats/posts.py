@@ -125,8 +125,8 @@ def _post(record: Record, default_key: str, fields: Fields) -> Post:
         deleted = _is_set(record.get(field(None, DELETED_FIELDS) or "")) or shown.strip() in DELETED
         return Post(
             key,
-            key_of(record, id_, default_key),
-            str(record.get(parent or "") or ""),
+            key_of(record, id_, default_key).strip() or default_key,
+            _shown(record.get(parent or "")),
             one_line(string_of(record, title)),
             "" if deleted else shown,
             _number(record.get(field(None, SCORE_FIELDS) or "")),
@@ -139,7 +139,11 @@ def _post(record: Record, default_key: str, fields: Fields) -> Post:
 
 def _is_set(value: object) -> bool:
     """Return whether a field says yes, or has a value at all, such as the date of a deletion."""
-    return str("" if value is None else value).strip().lower() not in _NO
+    return _shown(value).lower() not in _NO
+
+
+def _shown(value: object) -> str:
+    return "" if value is None else str(value).strip()
 
 
 def _number(value: object) -> float | None:

@@ -97,6 +97,7 @@ def test_lost_parents_circles_and_posts_below_themselves(write: Write, threads: 
     assert texts(read(write, threads, rows)[0]) == list("148523")
     assert texts(read(write, threads, [post(2, 3), post(3, 2)])[0]) == list("23")
     assert texts(read(write, threads, [post(4, 99), post(5, 4)])[0]) == list("45")
+    assert texts(read(write, threads, [post(0), post(1), post(2, 0)])[0]) == list("021")  # 0 is a key here
     # pandas writes whole numbers so where some are missing.
     assert texts(read(write, threads, [post(1, None), post(2, "1.0"), post(3, "1.0"), post(4, "2.0")])[0]) == list(
         "1243"
