@@ -73,7 +73,9 @@ def test_metadata_of_one_type_have_columns_of_it(call: Call, collection: Path, t
         assert (answer.code, answer.sentence) == (0, f"12 documents are in {tmp_path / name}")
         found = table(tmp_path / name)
         assert found.schema.names == ["key", "title", "label", "metadata", "title_counts", "vector", "parts"]
-        kinds = {field.name: str(field.type) for field in found.schema.field("metadata").type}
+        fields = found.schema.field("metadata").type
+        # pyarrow has the type JSON from version 19 on; before, it keeps the metadata by which it is known.
+        kinds = {field.name: "json" if field.metadata else str(field.type) for field in fields}
         assert kinds["year"] == "int64"
         assert kinds["price"] == "double"
         assert kinds["open"] == "bool"
