@@ -373,13 +373,16 @@ def _with_words(pool: Texts) -> Texts:
 def _without_effect(
     own: Texts, pool: Texts, ranking: RankingSpec, view: View
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words of a query, the only text of `own`, without a vector, and the words without any effect."""
+    """Return the words of a query, the only text of `own`, without a vector, and the words without any effect.
+
+    Where no word of any text has a vector, as in a reranker without vectors, none is named as unknown.
+    """
     vocabulary = own.vocabulary
     ids = np.unique(own.counts.words).tolist()
     texts = sorted(vocabulary.words[id_] for id_ in ids)
     known = {vocabulary.words[id_] for id_ in ids if vocabulary.known[id_]}
     found = {vocabulary.words[id_] for id_ in np.intersect1d(own.counts.words, pool.counts.words).tolist()}
-    unknown = tuple(text for text in texts if text not in known)
+    unknown = tuple(text for text in texts if text not in known) if vocabulary.known.any() else ()
     return unknown, ignored_words(texts, known, ranking, found, view.scores)
 
 
