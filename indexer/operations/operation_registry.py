@@ -22,8 +22,9 @@ PLUG_INS = PlugIns[Operation[Any]](
 
 
 def own_operations() -> tuple[type[Operation[Any]], ...]:
-    """Return the operations of the core, but for `Search`, which servers have in forms of its own."""
+    """Return the operations of the core."""
     return (
+        operations.Search,
         operations.Similar,
         operations.Rerank,
         operations.Explain,
