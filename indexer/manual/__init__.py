@@ -29,6 +29,7 @@ TOPICS = (
     "shards",
     "adapters",
     "engines",
+    "recipes",
     "plugins",
     "encoders",
     "figures",

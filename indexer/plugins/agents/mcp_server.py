@@ -1,10 +1,12 @@
 """A server of the Model Context Protocol: each of its tools is made of the record of an operation."""
 
+import asyncio
 import inspect
 import json
+import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, redirect_stdout
 from importlib.metadata import version
 from io import TextIOWrapper
 from pathlib import Path
@@ -136,15 +138,21 @@ def run_server(places: Mapping[str, Path], further: Iterable[str]) -> None:
         with ExitStack() as opened:
             collections = {name: opened.enter_context(open_index(place)) for name, place in places.items()}
             anyio.run(_serve, ToolServer(collections, tools))
-    except* (KeyboardInterrupt, BrokenPipeError):
-        pass  # the user or the client has ended it
+    except* BrokenPipeError:
+        pass  # the client has ended
 
 
 async def _serve(tools: ToolServer) -> None:
     own = version("moverank")
     server = Server("moverank", version=own, on_list_tools=tools.list_tools, on_call_tool=tools.call_tool)
-    async with stdio_server(stdin=_lines()) as (read, write):  # others that print do so to standard error meanwhile
-        await server.run(read, write, server.create_initialization_options())
+    loop = asyncio.get_running_loop()
+    with anyio.CancelScope() as scope:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(scope.cancel))
+        # What others write to standard output meanwhile goes to standard error; so must what Python still buffers.
+        async with stdio_server(stdin=_lines()) as (read, write):
+            with redirect_stdout(sys.stderr):
+                await server.run(read, write, server.create_initialization_options())
 
 
 async def _lines() -> AsyncIterator[str]:
