@@ -38,7 +38,7 @@ DOCUMENTS = [
     document("c", "cat dog cow"),
     document("lone", "zorp"),
 ]
-OPENING = (
+OPENING: tuple[dict[str, Any], ...] = (
     {"id": 1, "method": "initialize"}
     | {"params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}},
     {"method": "notifications/initialized"},
@@ -82,7 +82,8 @@ def connected(work: Callable[[Client], Awaitable[_Found]], *arguments: object, m
             assert "Traceback" not in notes.read()
         return found
 
-    return anyio.run(run)
+    found: _Found = anyio.run(run)
+    return found
 
 
 async def answer(client: Client, tool: str, **arguments: object) -> Any:
@@ -119,8 +120,8 @@ def call(number: int, tool: str, **arguments: object) -> dict[str, Any]:
 def started(*arguments: object) -> Iterator["subprocess.Popen[str]"]:
     """Run `moverank mcp` during the block."""
     command = [sys.executable, "-m", "moverank", "mcp", *map(str, arguments)]
-    streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with subprocess.Popen(command, text=True, encoding="utf-8", **streams) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, encoding="utf-8", stdin=pipe, stdout=pipe, stderr=pipe) as process:
         try:
             yield process
         finally:
@@ -202,7 +203,7 @@ def test_each_tool_answers_as_the_library_does(place: Path) -> None:
     assert (show["key"], show["title"], show["label"], show["parts"][0]["text"]) == ("a", "Ant", "small", "ant bee")
 
 
-SENTENCES = {
+SENTENCES: dict[str, tuple[str, dict[str, object]]] = {
     "query: is missing": ("search", {}),
     "k: must be at least 1": ("search", {"query": "ant", "k": 0}),
     "k: must be a whole number": ("search", {"query": "ant", "k": "many"}),
@@ -213,15 +214,13 @@ SENTENCES = {
     "the collection has no document with the key 'gone'": ("show", {"key": "gone"}),
     "no document with the key 'lost'": ("explain", {"query": "ant", "key": "lost"}),
     "give one of query and similar": ("why_not", {"key": "a"}),
-    "a string holds \\udc00, half of a surrogate pair": ("search", {"query": "ant \udc00"}),
     "there is no tool 'serch' (did you mean search?): choose search, explain, why_not, compare, show": ("serch", {}),
 }
 
 
 def test_a_wrong_call_is_one_sentence(place: Path) -> None:
     async def work(client: Client) -> dict[str, str]:
-        given = {sentence: call for sentence, call in SENTENCES.items() if "surrogate" not in sentence}
-        return {sentence: await fault(client, tool, **options) for sentence, (tool, options) in given.items()}
+        return {sentence: await fault(client, tool, **options) for sentence, (tool, options) in SENTENCES.items()}
 
     for sentence, said in connected(work, "-i", place).items():
         assert sentence in said
@@ -334,10 +333,8 @@ def test_a_client_that_is_gone_ends_it(place: Path) -> None:
 
 
 def test_a_line_that_is_no_message_does_no_harm(place: Path) -> None:
-    half = call(2, "search", query="ant \udc00")
-    said = run("-i", place, sent=["nonsense", *OPENING, half, call(3, "show", key="a")], until=3)
-    assert said.answers[3]["result"]["structuredContent"]["key"] == "a"
-    assert said.answers.get(2, {"result": {"isError": True}})["result"]["isError"]
+    said = run("-i", place, sent=["nonsense", *OPENING, call(2, "show", key="a")], until=2)
+    assert said.answers[2]["result"]["structuredContent"]["key"] == "a"
 
 
 def test_collections_and_operations_are_checked_first(place: Path, tmp_path: Path) -> None:
