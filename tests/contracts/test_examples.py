@@ -26,7 +26,7 @@ OTHER_COMMANDS = ("python -m pip install ", "python tests/benchmarks/")
 """Lines for the shell that are no commands of moverank."""
 
 
-OPTIONAL = ("adapters", "engines")
+OPTIONAL = ("adapters", "engines", "recipes")
 """Pages whose sections need packages that may not be installed; all of them need the examples above the first."""
 SECTIONS = [
     (name, title) for name in OPTIONAL for title, text in sections(PAGES[name]).items() if title and "```" in text
