@@ -284,9 +284,9 @@ def explain(
     if chosen.as_json:
         formatters.print_object(explanation.to_dict() | ({"why_not": why.to_dict()} if why else {}))
         return
-    formatters.print_view(formatters.explanation_view(shown, None if similar is None else (similar, key)))
     if why:
-        formatters.print_view(formatters.why_not_view(why))
+        formatters.print_view(formatters.why_not_view(why, "distance" if shown.total is None else "total"))
+    formatters.print_view(formatters.explanation_view(shown, None if similar is None else (similar, key)))
 
 
 def _compared(query: str, key: str | None, given: QueryChoices, *, text: bool) -> "tuple[QueryText, str]":

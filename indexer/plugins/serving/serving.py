@@ -29,12 +29,12 @@ def serve(
     ] = False,
 ) -> None:
     """Serve collections over HTTP: reranking for other engines, search as JSON, and pages."""
-    places = named_places([*(_demo(context) if demo else []), *(index or [])])
     try:
         from moverank.indexer.plugins.serving.limits import Limits
         from moverank.indexer.plugins.serving.run_server import run_server
     except ModuleNotFoundError as error:
         raise UsageError(f"`serve` needs the package {error.name}: python -m pip install 'moverank[server]'") from error
+    places = named_places([*(_demo(context) if demo else []), *(index or [])])
     limits = Limits(rankings=tuple(map(_ranking, options.allow_rank or ())))
     run_server(places, options, limits, lambda url: logging.getLogger("moverank").info("serving at %s", url))
 
