@@ -70,7 +70,13 @@ def _set_cache(directory: str | None) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the versions of moverank, Python and the main dependencies.", is_eager=True, callback=_print_version)
+        bool,
+        typer.Option(
+            "--version",
+            help="Print the versions of moverank, Python and the main dependencies.",
+            is_eager=True,
+            callback=_print_version,
+        ),
     ] = False,
     cache: Annotated[
         str | None,
