@@ -1,6 +1,7 @@
 """README: its first screen, its length, its links and its map of the folders."""
 
 import re
+from importlib.metadata import version
 
 import pytest
 
@@ -27,6 +28,14 @@ def test_a_topic_is_one_screen() -> None:
 def test_readme_names_every_page_of_the_manual_with_its_summary() -> None:
     named = [tuple(cells) for cells in rows(README, "page")]
     assert named == [(f"`moverank help {topic}`", summary) for topic, summary in topics().items()]
+
+
+def test_the_changelog_begins_with_the_version_and_a_release_is_one_screen() -> None:
+    releases = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split("\n## ")[1:]
+    first = releases[0].splitlines()[0]
+    assert first == "Unreleased" or re.fullmatch(rf"{re.escape(version('moverank'))}, \d{{4}}-\d\d-\d\d", first)
+    assert max(len(release.splitlines()) for release in releases) <= 45
+    assert max(len(line) for release in releases for line in release.splitlines()) <= 140
 
 
 def test_readme_reads_alike_wherever_it_is_shown() -> None:
