@@ -147,7 +147,7 @@ def test_a_blas_in_a_directory_that_is_not_utf8_keeps_its_threads(tmp_path: Path
         "from moverank.rerank.runtime.thread_pool import single_threaded_blas",
         "with single_threaded_blas(): pass",
     )
-    command = [sys.executable, "-c", "\n".join(statements), directory / blas.name]
+    command = [sys.executable, "-c", "\n".join(statements), str(directory / blas.name)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("fails\n", "")
 
