@@ -1,6 +1,6 @@
 """All operations by name: the core's, and those of plug-ins and other packages, found by their entry points.
 
-Those of moverank's own plug-ins are declared in `pyproject.toml`.
+Those of moverank's own plug-ins are declared in `pyproject.toml`. `operation` says how one is added.
 """
 
 from collections.abc import Iterator

@@ -15,8 +15,8 @@ documents of up to n = 100,000 words, with c the largest cost:
   most n 2^-53 r: the sum is multiplied by `SUM_MARGIN`, and `ABSOLUTE_MARGIN` times r is subtracted.
 - WCD: see `wcd_from_squares`.
 
-The margins of the cost floor itself are those of `ground_cost.product_margins`; that of a sum of scaled distances is in
-`weighted_sum`, that of sums over near words in `near_words`.
+The margins of the cost floor itself are those of `ground_cost.product_margins`; that of mutual proximity is in
+`mutual_proximity`.
 
 `every_bound` returns all bounds of a query by name, for `why_not` and for `rerank.evaluation.tightness`.
 """
