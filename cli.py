@@ -36,13 +36,28 @@ app = typer.Typer(
 
 _NOTES = NotesHandler()
 
+_NAMED_WITH_THE_VERSION = {"FAISS": "faiss-cpu", "POT": "pot", "numpy": "numpy", "numba": "numba"}
+"""The dependencies that decide on results and speed, and the names of their packages."""
+
 
 def _print_version(requested: bool) -> None:
     if requested:
         from importlib.metadata import version
 
+        others = (f"{name} {_installed_version(package)}" for name, package in _NAMED_WITH_THE_VERSION.items())
         typer.echo(f"moverank {version('moverank')}")
+        typer.echo(", ".join((f"Python {sys.version.split()[0]}", *others)))
         raise typer.Exit
+
+
+def _installed_version(package: str) -> str:
+    """Return what the metadata of a package say, without its import; builds of FAISS for GPUs have other names."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "of unknown version"
 
 
 def _set_cache(directory: str | None) -> None:
@@ -55,7 +70,13 @@ def _set_cache(directory: str | None) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
+        bool,
+        typer.Option(
+            "--version",
+            help="Print the versions of moverank, Python and the main dependencies.",
+            is_eager=True,
+            callback=_print_version,
+        ),
     ] = False,
     cache: Annotated[
         str | None,

@@ -124,6 +124,10 @@ class Collection(Operated, StoredDocuments):
         with closing(self._store):  # also where a damaged database cannot end the transaction of a state
             self._states.close()
 
+    def changed(self) -> bool:
+        """Return whether there is a later state than the searched one; CollectionError if the database was removed."""
+        return self._states.is_behind()
+
     def refresh(self) -> None:
         """Make changes by other processes visible: searches otherwise use the state at the first search."""
         self._states.close()

@@ -1,6 +1,7 @@
 """The app and its entry points: help, version, lazy imports and unexpected exceptions."""
 
 import importlib.metadata
+import platform
 import subprocess
 import sys
 
@@ -48,10 +49,23 @@ def test_every_command_has_help_with_an_example(call: Call, command: list[str]) 
     assert ("Example" in answer.out) == bool(command)
 
 
-def test_the_version_is_printed(call: Call) -> None:
+def test_versions_are_those_of_what_is_imported(call: Call) -> None:
+    import faiss
+    import numba
+    import numpy as np
+    import ot
+
     answer = call("--version")
     assert answer.code == 0
-    assert answer.out == f"moverank {importlib.metadata.version('moverank')}\n"
+    own, others = answer.out.splitlines()
+    assert own == f"moverank {importlib.metadata.version('moverank')}"
+    imported = f"FAISS {faiss.__version__}, POT {ot.__version__}, numpy {np.__version__}, numba {numba.__version__}"
+    assert others == f"Python {platform.python_version()}, {imported}"
+
+
+def test_a_package_of_another_name_has_no_known_version(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "_NAMED_WITH_THE_VERSION", {"FAISS": "moverank-faiss"})
+    assert call("--version").out.endswith(", FAISS of unknown version\n")
 
 
 def test_without_a_command_the_help_is_shown(call: Call) -> None:
@@ -107,15 +121,15 @@ def test_a_page_of_the_manual_imports_nothing_heavy(topic: str) -> None:
     assert not _loaded("help", topic) & HEAVY
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["search", "--help"]])
-def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["search", "--help"]])
+def test_help_and_versions_import_nothing_heavy(arguments: list[str]) -> None:
     loaded = _loaded(*arguments)
     assert not loaded & HEAVY
     own = {name for name in loaded if name.split(".")[0] == "moverank"}
     commands = ("moverank.indexer.commands.", "moverank.indexer.plugins")
     listed = (
         set()
-        if arguments[0] == "search"
+        if arguments[0] != "--help"
         else {
             "moverank.indexer.operations",
             "moverank.indexer.values.pair_options",

@@ -1,10 +1,14 @@
-"""The wheel holds all of the package and nothing else, and works in an environment without the checkout."""
+"""The wheel holds all of the package and nothing else, and works in an environment without the checkout.
+
+The sdist holds what is committed: the same wheel is built of it, and its tests run.
+"""
 
 import os
 import shutil
 import stat
 import subprocess
 import sys
+import tarfile
 import venv
 import zipfile
 from collections.abc import Iterator
@@ -12,6 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from packaging.metadata import Metadata
 
 from moverank import Collection
 from moverank.indexer.demo.examples import DOCSTRING_QUERIES, Example
@@ -68,10 +73,48 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     metadata = source / ".src" / "moverank.egg-info"
     metadata.mkdir(exist_ok=True)  # as an older build left it: setuptools takes all files of its list
     (metadata / "SOURCES.txt").write_text("".join(f"{name}\n.src/moverank/{name}\n" for name in SECRETS))
+    return _wheel_of(source, directory)
+
+
+def _wheel_of(source: Path, directory: Path) -> Path:
+    """Build a wheel with the tools that are installed, in `directory`."""
     pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation")
     run(*pip, "--wheel-dir", directory / "dist", source, cwd=directory)
     (built,) = (directory / "dist").glob("*.whl")
     return built
+
+
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Commit a copy of the checkout, which .gitignore keeps clean."""
+    if shutil.which("git") is None:
+        pytest.skip("needs git: the sdist holds what is committed")
+    copy = tmp_path_factory.mktemp("committed") / "checkout"
+    ignored = shutil.ignore_patterns(".git", "__pycache__", "*.egg-info", "PKG-INFO", "setup.cfg")
+    shutil.copytree(ROOT, copy, symlinks=True, ignore=ignored)
+    for name in SECRETS:
+        (copy / name).write_text("secret\n")
+    run("git", "init", "--quiet", cwd=copy)
+    run("git", "add", "--all", cwd=copy)
+    author = ("-c", "user.name=nobody", "-c", "user.email=nobody@localhost", "-c", "commit.gpgsign=false")
+    run("git", *author, "commit", "--quiet", "--message=all", cwd=copy)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def sdist(committed: Path) -> Path:
+    """Build the sdist of the commit."""
+    run(sys.executable, "-c", "from setuptools import build_meta as b; b.build_sdist('dist')", cwd=committed)
+    (built,) = (committed / "dist").glob("*.tar.gz")
+    return built
+
+
+@pytest.fixture
+def unpacked(sdist: Path, tmp_path: Path) -> Path:
+    """Unpack the sdist: return its directory."""
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    return tmp_path / sdist.name.removesuffix(".tar.gz")
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +176,44 @@ def test_the_wheel_holds_every_module_and_data_file(wheel: Path) -> None:
         assert any(Path(name).match(f"moverank/{pattern}") or Path(name).match(pattern) for name in expected)
 
 
+def test_the_metadata_are_valid(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        metadata = Metadata.from_email(archive.read(name), validate=True)
+        assert f"{name.partition('/')[0]}/licenses/LICENSE" in archive.namelist()
+    assert (metadata.name, str(metadata.version)) == ("moverank", version("moverank"))
+    assert metadata.description == (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_sdist_holds_what_is_committed_as_regular_files(sdist: Path, committed: Path) -> None:
+    tracked = set(run("git", "ls-files", "-z", cwd=committed).split("\0")[:-1])
+    links = {name for name in tracked if (committed / name).is_dir()}
+    with tarfile.open(sdist) as archive:
+        members = archive.getmembers()
+    assert all(member.isreg() or member.isdir() for member in members)
+    found = {member.name.partition("/")[2] for member in members if member.isreg()}
+    generated = {name for name in found if name in ("PKG-INFO", "setup.cfg") or ".egg-info/" in name}
+    packaged = {name for name in found if any(name.startswith(f"{link}/") for link in links)}
+    assert found - generated - packaged == tracked - links
+    assert not {*SECRETS} & found
+
+
+def test_the_wheel_of_the_sdist_is_that_of_the_checkout(unpacked: Path, wheel: Path, tmp_path: Path) -> None:
+    assert _contents(_wheel_of(unpacked, tmp_path)) == _contents(wheel)
+
+
+def _contents(wheel: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_tests_of_the_sdist_run(unpacked: Path) -> None:
+    """Those of README read all kinds of files of the checkout."""
+    tests = ("tests/test_cli.py", "tests/contracts/test_readme.py")
+    command = (sys.executable, "-m", "pytest", "-n", "0", "-q", *tests)
+    assert " passed" in run(*command, cwd=unpacked, variables={"PYTHONPATH": str(unpacked / ".src")})
+
+
 def test_only_the_package_is_installed(environment: Path) -> None:
     installed = {path.name for path in _site_packages(environment).iterdir()}
     assert installed == {"dependencies.pth", "moverank", f"moverank-{version('moverank')}.dist-info"}
@@ -153,9 +234,10 @@ def test_the_wheel_is_imported_and_not_the_checkout(environment: Path, tmp_path:
 
 
 def test_command_and_module_print_the_version(environment: Path, tmp_path: Path) -> None:
-    expected = f"moverank {version('moverank')}\n"
-    assert run(environment / "bin" / "moverank", "--version", cwd=tmp_path) == expected
-    assert run(environment / "bin" / "python", "-m", "moverank", "--version", cwd=tmp_path) == expected
+    first, second = run(environment / "bin" / "moverank", "--version", cwd=tmp_path).splitlines()
+    assert first == f"moverank {version('moverank')}"
+    assert f", numba {version('numba')}" in second
+    assert run(environment / "bin" / "python", "-m", "moverank", "--version", cwd=tmp_path).startswith(f"{first}\n")
 
 
 def test_the_manual_is_installed(environment: Path, tmp_path: Path) -> None:

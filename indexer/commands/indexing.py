@@ -60,16 +60,18 @@ class ReadingChoices:
     ] = None
     markup: MarkupIn = None
 
-    def options(self, comments: str | None = None, *, threads: bool = False) -> dict[str, Any]:
-        """Return options of `read_documents`, or of `read_threads` with the field of `comments`."""
+    def options(self, *of_threads: str | None) -> dict[str, Any]:
+        """Return options of `read_documents`, or of `read_threads` with its fields: comments, thread, parent."""
         from moverank.indexer.reading import Fields, Selection
 
         texts = self.text_field or []
-        if threads and len(texts) > 1:
+        if of_threads and len(texts) > 1:
             raise UsageError("the posts of threads have one text each: give --text-field once")
         text = texts[0] if texts else None
+        comments, thread, parent = of_threads or (None, None, None)
+        named = Fields(self.key_field, self.title_field, text, self.label_field, comments, tuple(texts[1:]))
         return {
-            "fields": Fields(self.key_field, self.title_field, text, self.label_field, comments, tuple(texts[1:])),
+            "fields": named._replace(thread=thread, parent=parent),
             "format": self.format,
             "selection": Selection(tuple(self.include or ()), tuple(self.exclude or ()), not self.no_ignore),
             "encoding": self.encoding,
@@ -204,7 +206,7 @@ def index(
     settings: SettingChoices,
     sources: SourceChoices,
 ) -> None:
-    """Add or update documents: text, Markdown, HTML, notebooks, JSON, CSV/TSV, mbox, Maildir; .gz too."""
+    """Add or update documents: text, Markdown, HTML, notebooks, JSON, CSV/TSV, Parquet, Arrow, mail; .gz too."""
     from moverank.indexer.reading import Conversion, read_documents
 
     pre, globs = conversion.pre, tuple(conversion.pre_glob or ())
@@ -226,14 +228,30 @@ def threads(
             metavar="NAME", help="Field of the list of posts after the first.", rich_help_panel=ReadingChoices.PANEL
         ),
     ] = None,
+    thread_field: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Each record is a post of the thread which this field names, such as topic_id.",
+            rich_help_panel=ReadingChoices.PANEL,
+        ),
+    ] = None,
+    parent_field: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="With --thread-field: field of the post which a post answers, such as parent_id.",
+            rich_help_panel=ReadingChoices.PANEL,
+        ),
+    ] = None,
     settings: SettingChoices,
     sources: SourceChoices,
 ) -> None:
-    """Add or update forum threads: JSON, Discourse, Posts.xml of Stack Exchange, mbox, Maildir; weighted by rank."""
+    """Add or update forum threads, weighted by rank: JSON, tables, Discourse, Stack Exchange, mbox, Maildir."""
     from moverank.indexer.reading import read_threads
     from moverank.indexer.values.ranking_spec import PAPER_GAMMA
 
-    read = partial(read_threads, paths, **reading.options(comments_field, threads=True))
+    read = partial(read_threads, paths, **reading.options(comments_field, thread_field, parent_field))
     _run(read, sources.run(paths), settings, {"gamma": PAPER_GAMMA}, target)
 
 

@@ -30,7 +30,7 @@ MODULES = {
 PANELS = {
     "Everyday": ("index", "threads", "search", "similar", "explain", "compare", "remove", "demo", "help"),
     "Look": ("list", "show", "export", "info", "pairs", "watch", "verify"),
-    "Other engines and programs": ("rerank", "serve"),
+    "Other engines and programs": ("rerank", "serve", "mcp"),
     "Measure": ("evaluate", "tune"),
     "Maintain": ("check", "backup", "copy", "upgrade", "refit", "dedupe", "shards"),
 }

@@ -1,9 +1,8 @@
 """Commands that show what a collection holds: `list`, `show` and `export`."""
 
-import gzip
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from shutil import get_terminal_size
@@ -13,6 +12,7 @@ import typer
 
 from moverank.indexer import formatters, operations
 from moverank.indexer.commands.completion import complete_key
+from moverank.indexer.commands.output_files import format_of, write_lines, write_table
 from moverank.indexer.commands.shared_options import (
     DEFAULT_INDEX,
     Index,
@@ -22,12 +22,12 @@ from moverank.indexer.commands.shared_options import (
     WhereOption,
     opened,
 )
-from moverank.indexer.errors import IndexerError, UsageError
+from moverank.indexer.errors import UsageError
 
 if TYPE_CHECKING:
     from moverank.indexer.operations.documents import Documents, ListDocuments
+    from moverank.indexer.state.contents import Contents
     from moverank.indexer.store import Entry
-    from moverank.indexer.values.search_options import Progress
 
 app = typer.Typer()
 
@@ -111,47 +111,41 @@ def export(
     where: WhereOption = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="File to write; .gz is compressed. [default: print]"),
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="File to write, such as x.jsonl.gz or x.parquet. [default: print]"
+        ),
     ] = None,
     format: Annotated[  # noqa: A002 - the option's name
         Literal["jsonl", "csv"] | None,
         typer.Option("--format", help="jsonl, or csv for a spreadsheet. [default: by the name of the file, or jsonl]"),
     ] = None,
 ) -> None:
-    """Write documents as JSONL, from which `index` or `threads` makes the same documents again, or as a CSV table."""
+    """Write documents as JSONL, Parquet or Arrow, of which `index` and `threads` make the same again, or as CSV."""
     from moverank.indexer.collection import Collection
 
-    as_csv = format == "csv" or (format is None and output is not None and ".csv" in output.suffixes[-2:])
-    with Collection.open(index) as collection, collection.contents(where) as contents:
-        if as_csv:
-            fields = formatters.metadata_fields(entry.metadata for entry in contents.entries())
-            lines = formatters.document_table(contents.documents(), fields)
-        else:
-            lines = (formatters.json_line(document.to_dict()) for document in contents.documents())
+    chosen = format or format_of(output) or "jsonl"
+    with Collection.open(index) as collection, collection.contents(where) as contents, formatters.Bars() as bars:
         if why_empty := contents.why_empty():
             formatters.note(why_empty)
-        if output is None or str(output) == "-":
-            formatters.print_lines(lines)
+        total = len(contents)
+
+        def progress(done: int) -> None:
+            bars("Exporting", min(done, total), total, "documents")
+
+        if output is not None and chosen == "arrow":
+            schema = formatters.document_schema(entry.metadata for entry in contents.entries())
+            write_table(output, schema, formatters.document_rows(contents.documents(), schema), progress)
+        elif output is None or str(output) == "-":
+            formatters.print_lines(_lines(contents, chosen))
         else:
-            with formatters.Bars() as bars:
-                _write_lines(output, lines, len(contents), bars)
-            formatters.note(f"{len(contents):,} documents are in {output}")
+            write_lines(output, _lines(contents, chosen), progress)
+    if output is not None and str(output) != "-":
+        formatters.note(f"{total:,} documents are in {output}")
 
 
-def _write_lines(path: Path, lines: Iterable[str], total: int, progress: "Progress") -> None:
-    """Write `total` lines to a file in UTF-8, compressed if its name ends with .gz; IndexerError if that fails.
-
-    It replaces an older one only when it is complete. `progress` is called after each line, which is a document.
-    """
-    from moverank.indexer.files.atomic_write import named_file
-
-    try:
-        with named_file(path) as file:
-            # Without a name and a time in the header, equal lines make equal files.
-            packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if path.suffix == ".gz" else nullcontext(file)
-            with packed as target:
-                for done, line in enumerate(lines, start=1):
-                    target.write(line.encode(errors="replace") + b"\n")
-                    progress("Exporting", min(done, total), total, "documents")
-    except OSError as error:
-        raise IndexerError(f"{path}: cannot be written: {error.strerror}") from error
+def _lines(contents: "Contents", chosen: str) -> "Iterator[str]":
+    """Return the lines of the documents in CSV or JSONL."""
+    if chosen == "csv":
+        fields = formatters.metadata_fields(entry.metadata for entry in contents.entries())
+        return formatters.document_table(contents.documents(), fields)
+    return (formatters.json_line(document.to_dict()) for document in contents.documents())

@@ -8,6 +8,7 @@ import typer
 from moverank.indexer import formatters, operations
 from moverank.indexer.commands.failures import committing, interruptible
 from moverank.indexer.commands.option_records import with_records
+from moverank.indexer.commands.output_files import ResultFile, check_result_file, format_of, write_results
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json, TableFormat, Wait
 from moverank.indexer.errors import UsageError
 from moverank.indexer.values.pair_options import DedupeOptions, PairOptions
@@ -31,6 +32,7 @@ def pairs(
             "documents of a group may be far from each other; `dedupe` makes no chains.",
         ),
     ] = False,
+    output: ResultFile = None,
     format: TableFormat = "text",  # noqa: A002 - the option's name
     as_json: Json = False,
 ) -> None:
@@ -39,17 +41,22 @@ def pairs(
 
     if format == "csv" and as_json:
         raise UsageError("--format csv goes without --json")
+    check_result_file(output, printed=as_json or format == "csv")
     resumed = interruptible(_CONTINUES)
     with open_index(index) as collection, formatters.Bars() as bars, resumed:
         found = collection.run(operations.FindPairs(search=search), progress=bars)
+    objects = formatters.cluster_objects(found) if clusters else formatters.pair_objects(found)
+    cells = formatters.pair_cells(found, clusters=clusters)
     if as_json:
-        for each in formatters.cluster_objects(found) if clusters else formatters.pair_objects(found):
+        for each in objects:
             formatters.print_object(each)
         if found.why_empty:
             formatters.note(found.why_empty)
         return
-    if format == "csv":
-        formatters.print_lines(formatters.csv_lines(found, clusters=clusters))
+    if output is not None:
+        write_results(output, objects, cells)
+    elif format == "csv":
+        formatters.print_lines(map(formatters.csv_line, cells))
     else:
         for line in formatters.pair_lines(found, clusters=clusters, aligned=sys.stdout.isatty()):
             typer.echo(line)
@@ -71,26 +78,33 @@ def dedupe(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Remove also more than half of the documents.")] = False,
     wait: Wait = 0.0,
+    output: ResultFile = None,
     format: TableFormat = "text",  # noqa: A002 - the option's name
     as_json: Json = False,
 ) -> None:
     """Keep documents of which no two are near; remove the others, each of which is near a kept one; exact.
 
-    The text output shows the ten farthest of the others; --json and --format csv list all.
+    The text output shows the ten farthest of the others; --json, --format csv and --output list all.
     """
     from moverank.indexer.opening import open_index
 
     if format == "csv" and (as_json or search.explained):
         raise UsageError("--format csv goes without --json and --flows")
+    check_result_file(output, printed=as_json or format == "csv")
+    if search.explained and format_of(output) not in (None, "jsonl"):
+        raise UsageError(f"{output}: a table has no --flows: write .jsonl")
     unchanged = f"nothing was removed; {_CONTINUES}"
     opened = open_index(index, wait=wait)
     with opened as collection, interruptible(unchanged), committing(collection, unchanged), formatters.Bars() as bars:
         found = operations.deduplicated(collection, search, bars, remove=remove, confirmed=yes, dry_run=dry_run)
-    if as_json:
-        for each in formatters.duplicate_objects(found, flows=search.explained):
+    objects, cells = formatters.duplicate_objects(found, flows=search.explained), formatters.duplicate_cells(found)
+    if output is not None:
+        write_results(output, objects, cells)
+    elif as_json:
+        for each in objects:
             formatters.print_object(each)
     elif format == "csv":
-        formatters.print_lines(formatters.duplicate_csv_lines(found))
+        formatters.print_lines(map(formatters.csv_line, cells))
     elif found.removed or found.differing:
         formatters.print_view(formatters.duplicates_view(found, flows=search.explained))
     formatters.note(formatters.duplicates_summary(found, remove=remove))

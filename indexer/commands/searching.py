@@ -173,12 +173,13 @@ def search(
             search = _proving(collection, output.proof) if output.proof else collection.search
             ranking = search(single, options, vector=given.vector())
             _print_ranking(_named(single), ranking, output)
+            _note_cut(_is_cut(ranking, options), options)
             if query is not None and ranking.unknown_words and server is None:
                 _note_language(collection, query, ranking.unknown_words)
         else:
             rankings = collection.search_many([each.document for each in batch if not each.problem], options)
             named = [(each.id, each.text) for each in batch]
-            _print_rankings(named, _with_bad_lines(batch, rankings), output)
+            _print_rankings(named, _noting_cuts(_with_bad_lines(batch, rankings), options), output)
 
 
 @app.command(epilog="Examples: `moverank similar thread-17`  `moverank similar thread-17 thread-18 --gamma 0.5 --json`")
@@ -202,9 +203,10 @@ def similar(
         if len(keys) == 1 and not output.as_json:
             ranking = proven[0] if proven else collection.similar(keys[0], options)
             _print_ranking(keys[0], ranking, output)
+            _note_cut(_is_cut(ranking, options), options)
         else:
             rankings = iter(proven) if proven else collection.similar_many(keys, options)
-            _print_rankings([(key, key) for key in keys], rankings, output)
+            _print_rankings([(key, key) for key in keys], _noting_cuts(rankings, options), output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,9 +284,9 @@ def explain(
     if chosen.as_json:
         formatters.print_object(explanation.to_dict() | ({"why_not": why.to_dict()} if why else {}))
         return
-    formatters.print_view(formatters.explanation_view(shown, None if similar is None else (similar, key)))
     if why:
-        formatters.print_view(formatters.why_not_view(why))
+        formatters.print_view(formatters.why_not_view(why, "distance" if shown.total is None else "total"))
+    formatters.print_view(formatters.explanation_view(shown, None if similar is None else (similar, key)))
 
 
 def _compared(query: str, key: str | None, given: QueryChoices, *, text: bool) -> "tuple[QueryText, str]":
@@ -344,6 +346,26 @@ def _note_language(collection: "Any", query: str, unknown: Sequence[str]) -> Non
 
     if sentence := query_note(query, len(unknown), collection.settings):
         formatters.note(sentence)
+
+
+def _noting_cuts(rankings: "Iterable[Ranking]", options: SearchOptions) -> "Iterator[Ranking]":
+    """Yield rankings, and print a note after the last if `k` has ended lists of documents within a limit."""
+    cut = 0
+    for ranking in rankings:
+        cut += _is_cut(ranking, options)
+        yield ranking
+    _note_cut(cut, options)
+
+
+def _is_cut(ranking: "Ranking", options: SearchOptions) -> bool:
+    """Return whether there may be more documents within the limit of a search, since it has `k` hits."""
+    return options.max_distance is not None and len(ranking.hits) == options.k
+
+
+def _note_cut(lists: int, options: SearchOptions) -> None:
+    if lists:
+        ended = "the list" if lists == 1 else f"{lists:,} lists"
+        formatters.note(f"-k {options.k} ended {ended}: more documents may be within the limit, a larger -k shows them")
 
 
 def _check_proven(proof: Path | None, *, several: bool, server: str | None) -> None:

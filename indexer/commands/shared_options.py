@@ -1,7 +1,7 @@
 """Options that several commands share."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from moverank.indexer.operations.operated import Operated
 
 DEFAULT_INDEX = Path("moverank.index")
+_VARIABLE = "MOVERANK_INDEX"
 
 # ---- every command
 
@@ -35,7 +36,7 @@ Index = Annotated[
     typer.Option(
         "--index",
         "-i",
-        envvar="MOVERANK_INDEX",
+        envvar=_VARIABLE,
         metavar="DIR|URL",
         help="Directory of the collection, or postgresql://USER@HOST/DATABASE?schema=NAME.",
         show_default=True,
@@ -43,7 +44,37 @@ Index = Annotated[
         callback=_directory,
     ),
 ]
+Indexes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-i",
+        "--index",
+        metavar="[NAME=]DIR|URL",
+        help="A collection; repeatable. [default: $MOVERANK_INDEX or ./moverank.index]",
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+def named_places(typed: Sequence[str]) -> dict[str, Path]:
+    """Return the directories of collections, by default one, by name; UsageError if a name is used twice."""
+    from moverank.indexer.files.location import collection_directory, collection_name, is_url
+
+    places: dict[str, Path] = {}
+    for text in typed or [os.environ.get(_VARIABLE) or str(DEFAULT_INDEX)]:
+        name, equals, path = text.partition("=")
+        named = equals and not is_url(text)  # a URL may contain equals signs
+        place = path if named else text
+        directory = collection_directory(place)
+        own = name if named else collection_name(directory)
+        if not own or "/" in own:
+            raise UsageError(f"{text!r}: the name of a collection must not be empty or have a slash")
+        if own in places:
+            raise UsageError(f"two collections are called {own!r}: name one of them, as in -i NAME={directory}")
+        places[own] = directory
+    return places
+
 
 # ---- commands that read
 

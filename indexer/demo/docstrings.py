@@ -62,6 +62,7 @@ def _documents(path: Path, module: str) -> Iterator[Document]:
         return
     for name, kind, node in _documented(tree, module, "module"):
         text = cleandoc(ast.get_docstring(node, clean=False) or "")
+        text = text.replace("\0", r"\0")  # an escape sequence by mistake, as in `base64` of Python 3.14
         if len(text.split()) >= LEAST_WORDS:
             label = module.partition(".")[0]
             yield Document(name, _title(name, node), (Part(text),), label, {"kind": kind}, title_counts=False)

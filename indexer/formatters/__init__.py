@@ -6,12 +6,19 @@ from moverank.lazy_names import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
     from moverank.indexer.formatters.answer_view import view_of_answer as view_of_answer
+    from moverank.indexer.formatters.arrow_files import Row as Row
+    from moverank.indexer.formatters.arrow_files import document_rows as document_rows
+    from moverank.indexer.formatters.arrow_files import document_schema as document_schema
+    from moverank.indexer.formatters.arrow_files import is_arrow_name as is_arrow_name
+    from moverank.indexer.formatters.arrow_files import result_table as result_table
+    from moverank.indexer.formatters.arrow_files import write_rows as write_rows
+    from moverank.indexer.formatters.csv_tables import csv_line as csv_line
     from moverank.indexer.formatters.csv_tables import document_table as document_table
     from moverank.indexer.formatters.csv_tables import entry_table as entry_table
     from moverank.indexer.formatters.csv_tables import metadata_fields as metadata_fields
     from moverank.indexer.formatters.document_lines import description_lines as description_lines
     from moverank.indexer.formatters.document_lines import entry_line as entry_line
-    from moverank.indexer.formatters.duplicate_tables import duplicate_csv_lines as duplicate_csv_lines
+    from moverank.indexer.formatters.duplicate_tables import duplicate_cells as duplicate_cells
     from moverank.indexer.formatters.duplicate_tables import duplicate_objects as duplicate_objects
     from moverank.indexer.formatters.duplicate_tables import duplicates_summary as duplicates_summary
     from moverank.indexer.formatters.duplicate_tables import duplicates_view as duplicates_view
@@ -21,7 +28,7 @@ if TYPE_CHECKING:
     from moverank.indexer.formatters.html_page import ranking_page as ranking_page
     from moverank.indexer.formatters.json_objects import sources_object as sources_object
     from moverank.indexer.formatters.lines import cluster_objects as cluster_objects
-    from moverank.indexer.formatters.lines import csv_lines as csv_lines
+    from moverank.indexer.formatters.lines import pair_cells as pair_cells
     from moverank.indexer.formatters.lines import pair_lines as pair_lines
     from moverank.indexer.formatters.lines import pair_objects as pair_objects
     from moverank.indexer.formatters.lines import reranked_lines as reranked_lines

@@ -1,6 +1,6 @@
 """Stored documents, and the words of a query that have no vector or no effect, as lines of text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
@@ -95,9 +95,7 @@ _SHOWN = 12  # words of a line; a query may be a whole text
 
 
 def ranking_words(ranking: Ranking) -> Iterator[str]:
-    """Yield a line for replaced words, one for words without a vector that still count, and one for ignored words."""
-    respelled = ranking.respelled_words.items()
-    yield from _line("In no document, so replaced", [f"{word} → {' '.join(own)}" for word, own in respelled])
+    """Yield a line for words without a vector that still count, and one for ignored words."""
     unknown, ignored = ranking.unknown_words or (), ranking.ignored_words or ()
     if not (unknown or ignored):
         return
@@ -114,9 +112,15 @@ def ranking_words(ranking: Ranking) -> Iterator[str]:
         yield from _line("Ignored, without a vector and in no document", ignored)
 
 
+def replaced_words(respelled: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield a line for misspelt words of a query and the stored words in their place."""
+    return _line("In no document, so replaced", [f"{word} → {' '.join(own)}" for word, own in respelled.items()])
+
+
 def explanation_words(explanation: "Explanation") -> Iterator[str]:
-    """Yield a line for the words of the query that cannot be in a flow."""
-    return _line("Without a vector, in no flow", explanation.unknown_words)
+    """Yield a line for replaced words of the query, and one for those that cannot be in a flow."""
+    yield from replaced_words(explanation.respelled_words)
+    yield from _line("Without a vector, in no flow", explanation.unknown_words)
 
 
 def _line(what: str, words: Sequence[str]) -> Iterator[str]:

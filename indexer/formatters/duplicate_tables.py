@@ -1,7 +1,7 @@
-"""Documents that are removed as copies of kept ones: objects, lines of CSV, and tables of sizes and of the farthest."""
+"""Documents that are removed as copies of kept ones: objects, rows, and tables of sizes and of the farthest."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from moverank.indexer.formatters.csv_tables import csv_line
+from moverank.indexer.formatters.csv_tables import Cell
 from moverank.indexer.formatters.escaping import isolated
 from moverank.indexer.formatters.lines import difference, some_words
 from moverank.indexer.formatters.terminal import flow_table
@@ -27,14 +27,14 @@ def duplicate_objects(found: Deduplication, *, flows: bool) -> Iterator[dict[str
         yield values | ({"flows": values.get("flows", [])} if flows else {})
 
 
-def duplicate_csv_lines(found: Deduplication) -> Iterator[str]:
-    """Yield a header, then a line for each removed document."""
+def duplicate_cells(found: Deduplication) -> Iterator[Sequence[Cell]]:
+    """Yield a header, then a row for each removed document."""
     names = "distance key duplicate_of title duplicate_of_title unknown_words other_unknown_words"
-    yield csv_line([*names.split(), "differences", "other_differences"])
+    yield [*names.split(), "differences", "other_differences"]
     for one in found.removed:
         words = map(" ".join, one.unknown_words)
         differences = map(", ".join, one.differences)
-        yield csv_line([one.distance, one.key, one.of, one.title, one.of_title, *words, *differences])
+        yield [one.distance, one.key, one.of, one.title, one.of_title, *words, *differences]
 
 
 def duplicates_view(found: Deduplication, *, flows: bool) -> RenderableType:

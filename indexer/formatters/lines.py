@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from math import isnan
 from typing import Any
 
-from moverank.indexer.formatters.csv_tables import csv_line
+from moverank.indexer.formatters.csv_tables import Cell
 from moverank.indexer.formatters.document_lines import padded
 from moverank.indexer.formatters.escaping import isolated, printable
 from moverank.indexer.reading.inputs.candidate_lists import CandidateList
@@ -36,19 +36,20 @@ def pair_lines(found: Pairs, *, clusters: bool, aligned: bool) -> Iterator[str]:
         yield _line(cells, aligned=aligned)
 
 
-def csv_lines(found: Pairs, *, clusters: bool) -> Iterator[str]:
-    """Yield a header, then a line for each pair, or for each document of a cluster."""
+def pair_cells(found: Pairs, *, clusters: bool) -> Iterator[Sequence[Cell]]:
+    """Yield a header, then a row for each pair, or for each document of a cluster."""
     if clusters:
         titles, words = _titles(found), found.unknown_words
-        yield csv_line(["cluster", "key", "title", "unknown_words"])
+        yield ["cluster", "key", "title", "unknown_words"]
         for number, keys in enumerate(found.clusters, start=1):
-            yield from (csv_line([number, key, titles[key], " ".join(words[key])]) for key in keys)
+            for key in keys:
+                yield [number, key, titles[key], " ".join(words[key])]
         return
     names = "distance key other title other_title unknown_words other_unknown_words"
-    yield csv_line([*names.split(), "differences", "other_differences"])
+    yield [*names.split(), "differences", "other_differences"]
     for pair in found.pairs:
         differences = map(", ".join, pair.differences)
-        yield csv_line([pair.distance, *pair.keys, *pair.titles, *map(" ".join, pair.unknown_words), *differences])
+        yield [pair.distance, *pair.keys, *pair.titles, *map(" ".join, pair.unknown_words), *differences]
 
 
 def pair_objects(found: Pairs) -> Iterator[dict[str, Any]]:

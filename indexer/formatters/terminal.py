@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from moverank.indexer.formatters.csv_tables import hit_table
-from moverank.indexer.formatters.document_lines import explanation_words, metadata_line, ranking_words
+from moverank.indexer.formatters.document_lines import explanation_words, metadata_line, ranking_words, replaced_words
 from moverank.indexer.formatters.escaping import isolated, printable, printable_json, without_isolates
 from moverank.indexer.formatters.marking import Segments, is_same, marked_text, marked_title
 from moverank.indexer.formatters.sentences import (
@@ -54,7 +54,7 @@ def ranking_view(ranking: Ranking, seconds: float, *, flows: bool = False) -> Re
 
     With `flows`, all flows of each hit are shown, else the flows of most mass at least cost.
     """
-    lines: list[RenderableType] = []
+    lines: list[RenderableType] = [Text(line, style="yellow") for line in replaced_words(ranking.respelled_words)]
     for rank, hit in enumerate(ranking.hits, start=1):
         measured, value = ranking_value(hit)
         head = Text.assemble((f"{rank:>3} ", "bold"), (f"{measured} {value:.4f}  ", "cyan"), _title(hit))
@@ -165,14 +165,15 @@ def _terms_table(explanation: "Explanation") -> Table:
     return table
 
 
-def why_not_view(why: "WhyNot") -> RenderableType:
-    """Return the bounds of a document beside the distance of the last hit."""
+def why_not_view(why: "WhyNot", measured: str) -> RenderableType:
+    """Return the bounds of a document beside the value of the last hit; `measured`: what it is, a distance or total."""
     table = Table(box=None, pad_edge=False, show_header=False)
-    for name, value in [*why.bounds.items(), ("distance", why.distance)]:
+    for name, value in [*why.bounds.items(), (measured, why.distance)]:
         above = Text("above", style="red") if value > why.kth else Text("")
         table.add_row(Text(name.replace("_", ", "), style="dim"), f"{value:.6f}", above)
-    limit = f"the distance of hit {why.k} is {why.kth:.6f}" if why.kth < float("inf") else "there are fewer hits"
-    return Group(Text(f"why not: {limit}. {exclusion(why)}.", style="bold"), table)
+    limit = f"that of hit {why.k} is {why.kth:.6f}" if why.kth < float("inf") else "there are fewer hits"
+    own = f"why not: its {measured} is {why.distance:.6f}; {limit}. {exclusion(why)}."
+    return Group(Text(own, style="bold"), table, Text(""))
 
 
 def info_view(info: Mapping[str, Any]) -> Table:

@@ -33,6 +33,7 @@ TOPICS = (
     "shards",
     "adapters",
     "engines",
+    "recipes",
     "plugins",
     "encoders",
     "figures",

@@ -1,7 +1,7 @@
 """Operations: an ability is a frozen dataclass whose fields are its options; `run` returns its answer.
 
-The endpoint of the server with its OpenAPI and the call of the client are made of the record, and the command of an
-operation of another package.
+The endpoint of the server with its OpenAPI, the call of the client and the tool of agents are made of the record, and
+the command of an operation of another package.
 
 A new ability is a record and its answer here or in a plug-in, found by its name: one of the core in
 `operation_registry`, one of a plug-in by an entry point `moverank.operations` in `pyproject.toml`. Where its own
@@ -150,7 +150,7 @@ class Operation(Generic[Found]):
     ANSWER: ClassVar[type[Answer]]
     """The type of its answer."""
     SERVED: ClassVar[bool] = True
-    """Whether servers answer it; not if it writes files, or works on all documents for hours."""
+    """Whether servers and agents may run it; not if it changes anything, or works on all documents for hours."""
     OF_STATE: ClassVar[bool] = True
     """Whether `run` gets a state, which has word vectors; else it gets the open collection, which it may change."""
 

@@ -48,10 +48,5 @@ def operation_named(name: str) -> Any:
 
 
 def served_operations() -> Iterator[type[Operation[Any]]]:
-    """Yield the operations that servers answer, but for `Search`, which they have in forms of its own.
-
-    Raises PlugInError for an unusable one of another package.
-    """
-    for kind in map(operation_named, PLUG_INS.names()):
-        if kind.SERVED and kind is not operations.Search:
-            yield kind
+    """Yield the operations that servers and agents may use; PlugInError for an unusable one of another package."""
+    return (kind for kind in map(operation_named, PLUG_INS.names()) if kind.SERVED)

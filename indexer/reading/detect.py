@@ -22,8 +22,16 @@ _DOCUMENTS = {
     ".tsv": "tsv",
     ".mbox": "mbox",
     ".eml": "message",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
 }
-_THREADS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".mbox": "mbox", ".xml": "stackexchange"}
+_RECORDS = {"jsonl", "csv", "tsv", "parquet", "arrow"}
+_THREADS = {extension: name for extension, name in _DOCUMENTS.items() if name in _RECORDS | {"mbox"}} | {
+    ".xml": "stackexchange"
+}
+_TABLES = {b"PAR1": "parquet", b"PARE": "parquet", b"ARROW1": "arrow"}
+"""The first bytes of tables in columns: Parquet, encrypted Parquet, and a file of Arrow."""
 
 _NO_TEXTS = {
     b"%PDF-": "a PDF file",
@@ -53,11 +61,9 @@ def document_format(source: Source, head: bytes) -> str:
     if extension in _DOCUMENTS:
         _refuse_archive(head)
         return _DOCUMENTS[extension]
-    kind = next((kind for start, kind in _NO_TEXTS.items() if head.startswith(start)), None)
-    if kind:
-        raise BadRecord(f"it is {kind}, and no text: leave it out, or {_CONVERT}")
-    if b"\0" in head:
-        raise BadRecord(f"it holds NUL bytes, so it is no text: leave it out, or {_CONVERT}")
+    if table := _table(head):
+        return table
+    _refuse_binary(head)
     if extension not in _TEXT:
         if _PAGE.match(head):
             return "html"
@@ -72,6 +78,14 @@ def document_format(source: Source, head: bytes) -> str:
     return "lines" if source.name == STDIN else "text"
 
 
+def _refuse_binary(head: bytes) -> None:
+    kind = next((kind for start, kind in _NO_TEXTS.items() if head.startswith(start)), None)
+    if kind:
+        raise BadRecord(f"it is {kind}, and no text: leave it out, or {_CONVERT}")
+    if b"\0" in head:
+        raise BadRecord(f"it holds NUL bytes, so it is no text: leave it out, or {_CONVERT}")
+
+
 def _refuse_archive(head: bytes) -> None:
     kind = next((kind for start, kind in _ARCHIVES.items() if head.startswith(start)), None)
     if kind and (kind != "bzip2" or head[4:10] == b"1AY&SY"):
@@ -84,6 +98,8 @@ def thread_format(source: Source, head: bytes) -> str:
     _refuse_archive(head)
     if extension in _THREADS:
         return _THREADS[extension]
+    if table := _table(head):
+        return table
     if b"\0" in head:
         raise BadRecord("it holds NUL bytes, so it holds no threads: leave it out")
     if _is_json(head):
@@ -92,13 +108,15 @@ def thread_format(source: Source, head: bytes) -> str:
         return "mbox"
     if head.lstrip().startswith(b"<"):
         return "stackexchange"
-    raise BadRecord("it does not look like threads (JSONL, Posts.xml or mbox): leave it out, or name its format")
+    raise BadRecord(
+        "it does not look like threads (JSONL, a table, Posts.xml or mbox): leave it out, or name its format"
+    )
 
 
 def is_text(source: Source, head: bytes) -> bool:
     """Return whether `source`, whose first bytes are `head`, is in a known format or at least a text."""
     extension = _extension(source)
-    if extension in _DOCUMENTS or extension in _TEXT:
+    if extension in _DOCUMENTS or extension in _TEXT or _table(head):
         return True
     try:
         # The last character of the head may be cut off.
@@ -110,6 +128,10 @@ def is_text(source: Source, head: bytes) -> bool:
 
 def _extension(source: Source) -> str:
     return splitext(source.name.removesuffix(".gz"))[1].lower()  # noqa: PTH122 - of many small files, a path takes long
+
+
+def _table(head: bytes) -> str | None:
+    return next((name for start, name in _TABLES.items() if head.startswith(start)), None)
 
 
 def _is_json(head: bytes) -> bool:

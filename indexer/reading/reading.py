@@ -4,7 +4,7 @@ A file that cannot be read, and a record that cannot become a document, are yiel
 continues. Memory does not grow with the size of a file, except for the keys in `Validation` and `read_mail_threads`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from moverank.indexer.reading.encodings import check_encoding
 from moverank.indexer.reading.finding.files import MAILDIR, Source, find_sources
 from moverank.indexer.reading.finding.origins import Origins
 from moverank.indexer.reading.finding.selection import EVERYTHING, Selection
+from moverank.indexer.reading.formats.arrow import read_arrow
 from moverank.indexer.reading.formats.discourse import (
     is_topic,
     left_out_posts,
@@ -27,11 +28,12 @@ from moverank.indexer.reading.formats.json_lines import read_json
 from moverank.indexer.reading.formats.mail import read_mbox, read_message
 from moverank.indexer.reading.formats.mail_threads import read_mail_threads, read_maildir_threads
 from moverank.indexer.reading.formats.notebook import read_notebook
+from moverank.indexer.reading.formats.posts import Rows, read_posts, thread_of_posts
 from moverank.indexer.reading.formats.stackexchange import read_stackexchange
 from moverank.indexer.reading.formats.table import read_table
 from moverank.indexer.reading.formats.text import read_labelled_lines, read_lines, read_markdown, read_text
 from moverank.indexer.reading.formats.threads import deleted_comments, is_stored_record, stored_document, thread_of
-from moverank.indexer.reading.records import Build, Fields, Record, document_of
+from moverank.indexer.reading.records import BadRecord, Build, Fields, ReadResult, Record, document_of
 from moverank.indexer.reading.source_reader import (
     Detect,
     FormatReader,
@@ -41,7 +43,7 @@ from moverank.indexer.reading.source_reader import (
     Validation,
     no_form,
 )
-from moverank.indexer.reading.streams import Meter
+from moverank.indexer.reading.streams import Meter, Stream
 from moverank.indexer.values.documents import Document, Origin, Rejection
 from moverank.indexer.values.search_options import Progress, silent
 from moverank.rerank.options import did_you_mean
@@ -56,10 +58,12 @@ DOCUMENT_FORMATS = (
     "jsonl",
     "csv",
     "tsv",
+    "parquet",
+    "arrow",
     "mbox",
     "message",
 )
-THREAD_FORMATS = ("jsonl", "stackexchange", "mbox")
+THREAD_FORMATS = ("jsonl", "csv", "tsv", "parquet", "arrow", "stackexchange", "mbox")
 
 Records = Iterator[Document | Rejection]
 
@@ -94,6 +98,7 @@ def read_documents(
     """
     document = partial(document_of, fields=fields)
     row = partial(document, any_case=True)
+    form = _document_form if fields.text is None else no_form
     readers: dict[str, FormatReader] = {
         "text": read_text,
         "markdown": read_markdown,
@@ -101,9 +106,11 @@ def read_documents(
         "notebook": read_notebook,
         "lines": read_lines,
         "labelled-lines": read_labelled_lines,
-        "jsonl": RecordReader(read_json, document, markup, _document_form if fields.text is None else no_form),
+        "jsonl": RecordReader(read_json, document, markup, form),
         "csv": RecordReader(read_table, row, markup),
-        "tsv": RecordReader(partial(read_table, delimiter="\t"), row, markup),
+        "tsv": RecordReader(_read_tsv, row, markup),
+        "parquet": RecordReader(read_arrow, document, markup, form),
+        "arrow": RecordReader(read_arrow, document, markup, form),
         "mbox": read_mbox,
         "message": read_message,
     }
@@ -129,18 +136,62 @@ def read_threads(
     progress: Progress = silent,
 ) -> Records:
     """Read the threads of `paths`; `format` is one of `THREAD_FORMATS`; for the rest see `read_documents`."""
-    form = _thread_form if fields.text is fields.comments is None else no_form
-    readers: dict[str, FormatReader] = {
-        "jsonl": RecordReader(
-            read_json, partial(thread_of, fields=fields), markup, form, threads=True, deleted=partial(_deleted, fields)
-        ),
-        "stackexchange": read_stackexchange,
-        "mbox": read_mail_threads,
-    }
+    if fields.thread is None and fields.parent is not None:
+        raise UsageError("--parent-field needs --thread-field: the field of a post which names its thread")
+    if fields.thread is not None and fields.comments is not None:
+        raise UsageError("--thread-field is for records which are posts, --comments-field for those which hold them")
+    readers = _readers_of_threads(fields, markup) if fields.thread is None else _readers_of_posts(fields, markup)
     check_encoding(encoding)
     detect = _detector(format, THREAD_FORMATS, thread_format)
     reader = SourceReader(readers, detect, encoding)
     return _read(find_sources(paths, selection), reader, origins or Origins(paths), progress)
+
+
+def _readers_of_threads(fields: Fields, markup: Markup | None) -> dict[str, FormatReader]:
+    """Return the readers of records that are threads, and of formats that join posts themselves."""
+    form = _thread_form if fields.text is fields.comments is None else no_form
+    build, deleted = partial(thread_of, fields=fields), partial(_deleted, fields)
+
+    def reader(read: Callable[[Stream, Build], Iterator[ReadResult]]) -> RecordReader:
+        return RecordReader(read, build, markup, form, threads=True, deleted=deleted)
+
+    return {
+        "jsonl": reader(read_json),
+        "csv": _refuse_rows,
+        "tsv": _refuse_rows,
+        "parquet": reader(read_arrow),
+        "arrow": reader(read_arrow),
+        "stackexchange": read_stackexchange,
+        "mbox": read_mail_threads,
+    }
+
+
+def _readers_of_posts(fields: Fields, markup: Markup | None) -> dict[str, FormatReader]:
+    """Return the readers of records that are posts; other formats are refused."""
+    build = partial(thread_of_posts, fields=fields)
+    rows: dict[str, Rows] = {
+        "jsonl": read_json,
+        "csv": read_table,
+        "tsv": _read_tsv,
+        "parquet": read_arrow,
+        "arrow": read_arrow,
+    }
+    readers: dict[str, FormatReader] = {
+        name: RecordReader(partial(read_posts, read, fields), build, markup, threads=True)
+        for name, read in rows.items()
+    }
+    return readers | dict.fromkeys(("stackexchange", "mbox"), _refuse_thread_field)
+
+
+_read_tsv = partial(read_table, delimiter="\t")
+
+
+def _refuse_rows(_: Stream) -> Iterator[ReadResult]:
+    raise BadRecord("its rows are posts: name the column of their thread, as in --thread-field topic_id")
+
+
+def _refuse_thread_field(_: Stream) -> Iterator[ReadResult]:
+    raise BadRecord("its posts name their threads in a way of its own: leave --thread-field out")
 
 
 def _document_form(record: Record, _: Notice) -> Build | None:

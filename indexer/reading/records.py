@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from moverank.indexer.values.documents import Document, Part, Value, metadata_fault
 
@@ -42,8 +42,11 @@ ReadResult = tuple[int, Document | BadRecord]
 
 
 Record = Mapping[str, object]
-Build = Callable[[Record, str], Document]
-"""A function that makes a document of a record; the string is the key of a record without one."""
+Made = TypeVar("Made")
+Builds = Callable[[Record, str], Made]
+"""A function that makes something of a record; the string is the key of a record without one."""
+Build = Builds[Document]
+"""A function that makes a document of a record."""
 
 KEY_FIELDS = ("id", "key", "_id", "docid", "doc_id", "docno")
 TITLE_FIELDS = ("title", "subject", "headline")
@@ -60,7 +63,8 @@ class Fields(NamedTuple):
 
     The default names are `KEY_FIELDS`, `TITLE_FIELDS`, `TEXT_FIELDS` and `LABEL_FIELDS`. A field that is named here
     must be in every record; a title, a text or a label may be empty or null. `comments` is only for threads, and
-    `more_texts`, of which each is a part of the document, only for other documents.
+    `more_texts`, of which each is a part of the document, only for other documents. `thread`: the records are posts of
+    the thread that this field names, perhaps below the post that the field `parent` names.
     """
 
     key: str | None = None
@@ -69,6 +73,8 @@ class Fields(NamedTuple):
     label: str | None = None
     comments: str | None = None
     more_texts: tuple[str, ...] = ()
+    thread: str | None = None
+    parent: str | None = None
 
 
 def document_of(record: Record, default_key: str, fields: Fields, *, any_case: bool = False) -> Document:
@@ -90,10 +96,7 @@ def document_of(record: Record, default_key: str, fields: Fields, *, any_case: b
         vector = choose_field(record, None, (VECTOR_FIELD,), lower_case)
         if text is None:
             _refuse_wrapped(record)
-            usual = ", ".join(TEXT_FIELDS)
-            raise BadRecord(
-                f"there is no field for the text ({usual}): {field_names(record)}; --text-field names another"
-            )
+            raise no_text_field(record)
         if any_case and isinstance(record.get(vector or ""), str):
             vector = None
         more = [choose_field(record, name, (), lower_case) for name in fields.more_texts]
@@ -106,6 +109,12 @@ def document_of(record: Record, default_key: str, fields: Fields, *, any_case: b
             metadata_of(record, (key_field, title, text, *more, label, vector)),
             vector=vector_of(record, vector),
         )
+
+
+def no_text_field(record: Record) -> BadRecord:
+    """Return the fault of a record without any of `TEXT_FIELDS`."""
+    usual = ", ".join(TEXT_FIELDS)
+    return BadRecord(f"there is no field for the text ({usual}): {field_names(record)}; --text-field names another")
 
 
 _BULK = frozenset({"index", "create", "update", "delete"})

@@ -22,7 +22,7 @@ from moverank.indexer.values.documents import Document, Part, Rejection, content
 FormatReader = Callable[[Stream], Iterator[ReadResult]]
 Detect = Callable[[Source, bytes], str]
 
-OWN_ENCODING = frozenset({"mbox", "message", "stackexchange"})
+OWN_ENCODING = frozenset({"mbox", "message", "stackexchange", "parquet", "arrow"})
 """Formats that name the encoding of their texts themselves."""
 
 

@@ -2,16 +2,18 @@
 
 import io
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from moverank.indexer.errors import ReadError
 from moverank.indexer.files.gzip_limit import DAMAGED, Unzipped, is_gzip
 from moverank.indexer.reading.encodings import Recoded
 from moverank.indexer.reading.finding.files import STDIN, Source
 from moverank.indexer.reading.records import BadRecord
+from moverank.indexer.reading.spill import unwritable
 from moverank.indexer.values.search_options import Progress, silent
 
 if TYPE_CHECKING:
@@ -43,6 +45,11 @@ class Meter:
         self._done += count
         if self._done - self._reported >= self._step:
             self.report()
+
+    def limited(self, most: int) -> Callable[[int], None]:
+        """Return a function as `add`, which counts no more than `most` bytes after those so far."""
+        end = self._done + most
+        return lambda count: self.add(max(0, min(count, end - self._done)))
 
     def reach(self, count: int) -> None:
         """Raise the count to `count` bytes, whether they were read or not."""
@@ -88,16 +95,33 @@ class _FullReads(io.RawIOBase):
         return filled
 
 
+class _Counted(io.BufferedReader):
+    """A file whose bytes are counted as they are read, wherever in it that is."""
+
+    def __init__(self, file: io.FileIO, count: Callable[[int], None]) -> None:
+        super().__init__(file)
+        self._count = count
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        data = super().read(size)
+        self._count(len(data))
+        return data
+
+
 class Stream:
     """The bytes of one source, without a byte order mark; `line` is the number of the last line read.
 
     `recoded`: the bytes are UTF-8 already, whatever encoding the file declares.
 
-    `read(n)` returns up to n bytes, none at the end.
+    `read(n)` returns up to n bytes, none at the end. `count` is called with the number of bytes that are read from a
+    file in any order; None: the bytes are no file's as they are.
     """
 
-    def __init__(self, source: Source, read: Callable[[int], bytes]) -> None:
+    def __init__(
+        self, source: Source, read: Callable[[int], bytes], count: Callable[[int], None] | None = None
+    ) -> None:
         self.source = source
+        self._count = count
         self.line = 0
         self.recoded = False
         self._data = _without_mark(read)
@@ -115,6 +139,25 @@ class Stream:
         """Yield all bytes in pieces."""
         while data := self._data.read1(_BUFFER):
             yield data
+
+    @contextmanager
+    def seekable(self) -> Iterator[IO[bytes]]:
+        """Open all bytes as a file that is read in any order: the source itself, or else a temporary copy.
+
+        Raises `ReadError` if the copy cannot be written.
+        """
+        if self._count is not None:
+            with io.FileIO(self.source.name) as raw, _Counted(raw, self._count) as file:
+                yield file
+            return
+        with tempfile.TemporaryFile() as copy:
+            for chunk in self.chunks():
+                try:
+                    copy.write(chunk)
+                except OSError as error:
+                    raise unwritable(error) from error
+            copy.seek(0)
+            yield copy
 
     def whole(self) -> bytes:
         """Return all bytes at once; raises `BadRecord` if they are more than `LIMIT`."""
@@ -183,8 +226,13 @@ def open_source(source: Source, meter: Meter | None = None) -> Iterator[Stream]:
     try:
         # Standard input may have been replaced by a binary stream without read1.
         read = file.read1 if hasattr(file, "read1") else file.read
+        # Only a regular file has a size, and can be opened again.
+        count = None if source.size is None else meter.limited(source.size)
         data = io.BufferedReader(_FullReads(read, meter.add), _BUFFER)
-        yield Stream(source, Unzipped(data.read).read if is_gzip(data.peek(1)) else data.read1)
+        if is_gzip(data.peek(1)):
+            yield Stream(source, Unzipped(data.read).read)
+        else:
+            yield Stream(source, data.read1, count)
     finally:
         if source.name != STDIN:
             file.close()

@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Collection as Words
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -50,6 +50,7 @@ from moverank.indexer.values.word_factors import (
     factors_of_vectors,
 )
 from moverank.rerank.errors import NoKnownWords
+from moverank.rerank.options import did_you_mean
 from moverank.rerank.ranking import AUTO_RANK, Ranking
 from moverank.rerank.runtime.parallel import map_ahead
 from moverank.rerank.runtime.thread_pool import single_threaded, single_threaded_blas
@@ -152,8 +153,10 @@ class Reranker:
         The texts are given as candidates are, `language` is that of the texts, "auto" to detect it, and `options` are
         other `Settings` of a collection. With fewer than 50 texts, which is reported in the log, the default ranking is
         BM25 with stems. A collection is made of the texts in a temporary directory. Raises UsageError for other texts
-        and for invalid options.
+        and for invalid options, OptionError for an unknown language.
         """
+        if unknown := sorted(options.keys() - {field.name for field in fields(Settings)}):
+            raise UsageError(f"there is no setting {unknown[0]!r}{did_you_mean(unknown[0], Settings.__slots__)}")
         return _learnt(cls, texts, Settings(language=language, **options))
 
     @classmethod
@@ -281,7 +284,7 @@ class Reranker:
         if not self._embedding.words:
             raise UsageError(
                 f"{what} needs word vectors, which this reranker lacks: make one by Reranker.learn(texts) or "
-                "Reranker.load(FILE)"
+                "Reranker.load(FILE), on the command line by -i COLLECTION or --embedding FILE"
             )
         return self._embedding
 
@@ -330,7 +333,7 @@ class Reranker:
             found,
             ranked_by=str(task.ranking),
             seconds=time.monotonic() - began,
-            unknown_words=unknown,
+            unknown_words=unknown if self._embedding.words else (),
             ignored_words=ignored,
         )
 

@@ -14,6 +14,7 @@ from moverank.indexer import reading
 from moverank.indexer.errors import UsageError
 from moverank.indexer.search.counted_query import RankedCounts, part_counts
 from moverank.indexer.snapshot.content_sample import ContentSample
+from moverank.indexer.values.arguments import shown
 from moverank.indexer.values.documents import Document, Part
 from moverank.indexer.values.queries import check_ranks
 from moverank.indexer.values.ranking_spec import Weights
@@ -54,7 +55,7 @@ def document_of_text(text: Text | float | None, name: str, key: str = "") -> Doc
     if name != THE_QUERY and (text is None or (isinstance(text, float) and isnan(text))):
         return Document(key)
     if not isinstance(text, Document):
-        raise UsageError(f"{name} must be a string, a record or a Document, not {text!r}")
+        raise UsageError(f"{name} must be a string, a record or a Document, not {shown(text)}")
     check_ranks(text)
     return text if text.key else replace(text, key=key)
 

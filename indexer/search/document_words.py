@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.errors import UnknownKey
 from moverank.indexer.search.query import Query, QueryTerms, QueryWords
 from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.view import View
@@ -25,7 +24,7 @@ class DocumentWords:
         """Return the id of the document with a key; UnknownKey if there is none."""
         known = self._reader.known([text("a key", key)])
         if key not in known:
-            raise UnknownKey(f"the collection has no document with the key {key!r}")
+            raise self._reader.unknown_key(key)
         return known[key].id
 
     def row(self, id_: int) -> tuple[LiveSegment, int]:

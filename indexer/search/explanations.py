@@ -75,7 +75,13 @@ def explain_document(search: Search, document: StoredBag, statistics: QueryStati
         if outcome.totals is not None and len(outcome.totals):
             total, (parts, costs) = float(outcome.totals[0]), outcome.terms_of(0)
             explanation = replace(explanation, total=total, parts=parts, costs=costs, terms=outcome.terms)
-    return replace(explanation, unknown_words=query.words.unknown or (), ignored_words=query.words.ignored or ())
+    words = query.words
+    return replace(
+        explanation,
+        unknown_words=words.unknown or (),
+        ignored_words=words.ignored or (),
+        respelled_words={word: tuple(spellings) for word, spellings in words.respelled.items()},
+    )
 
 
 def _check_words(query: Query, document: StoredBag) -> None:

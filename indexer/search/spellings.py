@@ -68,11 +68,11 @@ class Spellings:
 
         An error is a letter too many, too few or wrong, or two neighbours exchanged (optimal string alignment). Words
         of four letters or more may have one, of seven or more two, those with a digit none. Words that differ by marks
-        alone have no error.
+        alone have no error. The first letter is right, or exchanged with the second: other words begin otherwise.
         """
         plain = without_marks(word)
         most = 0 if any(map(str.isdigit, plain)) else (len(plain) >= _ONE) + (len(plain) >= _TWO)
-        found = self._within(plain, 0) or self._within(plain, most)
+        found = self._within(plain, 0) or [one for one in self._within(plain, most) if _begin_alike(plain, one.word)]
         least = min((one.errors for one in found), default=0)
         nearest = [one for one in found if one.errors == least]
         return {} if any(one.word == word for one in nearest) else _shares(nearest)
@@ -89,6 +89,12 @@ class Spellings:
                 near = extract(plain, own.plain, scorer=OSA.distance, score_cutoff=most, limit=None)
                 found += [_Found(int(errors), own.words[i], own.frequencies[i]) for _, errors, i in near]
         return found
+
+
+def _begin_alike(plain: str, word: str) -> bool:
+    """Return whether two words have the same first letter, marks aside, or the first two exchanged."""
+    first = without_marks(word[:2])
+    return first[:1] == plain[:1] or first[:2] == plain[1::-1]
 
 
 def _shares(found: Sequence[_Found]) -> Mapping[str, float]:

@@ -11,7 +11,6 @@ from struct import unpack
 from typing import Annotated
 
 from moverank.indexer import indexing
-from moverank.indexer.errors import UnknownKey
 from moverank.indexer.store import Entry, Reader, StoredDocument
 from moverank.indexer.values.arguments import text
 from moverank.indexer.values.documents import Document, Located, Origin
@@ -94,7 +93,7 @@ class Contents:
         """
         found = self._found(key)
         if found is None:
-            raise UnknownKey(f"the collection has no document with the key {key!r}")
+            raise self._reader.unknown_key(key)
         words = {id_ for part in found.parts for id_ in unpack(f"<{len(part.words) // 4}i", part.words)}
         unknown, origins = self._reader.unknown_words([found.id]), self._reader.origins([found.id])
         return Description(_restored(found), found.revision, len(words), unknown[found.id], origins.get(found.id))

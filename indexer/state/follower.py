@@ -1,5 +1,6 @@
 """The state of a collection that is searched: opened when it is needed, repaired, and replaced by a later one."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -8,6 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from moverank.indexer.errors import CollectionError, ConnectionLost, DamagedFile, VectorsError
+from moverank.indexer.files.directory import DATABASE
 from moverank.indexer.state.open_state import OpenState, Outdated
 from moverank.indexer.store import Store, database_errors, repeated
 from moverank.indexer.values.search_options import SearchOptions
@@ -59,7 +61,13 @@ class Follower(Generic[_State]):
         self._replace(None)
 
     def is_behind(self) -> bool:
-        """Return whether there is a later committed state, or the current one has become useless."""
+        """Return whether there is a later committed state, or the current one has become useless.
+
+        Raises CollectionError if the database was removed: its open file stays readable.
+        """
+        file = self._directory / DATABASE
+        if not self._store.shared and not os.access(file, os.R_OK):
+            raise CollectionError(f"{file} was removed, or may not be read")
         with self._store.reading() as reader:
             revision = reader.revision()
             return not self._shows(revision, reader.token(revision) or "", reader.settings())

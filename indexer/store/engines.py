@@ -161,8 +161,13 @@ def _state(path: Path) -> tuple[int, int]:
 
 
 def sqlite_url(path: Path) -> str:
-    """Return the URL of a SQLite file, with special characters of its path escaped."""
-    return URL.create("sqlite", database=str(path)).render_as_string()
+    """Return the URL of a SQLite file, with special characters of its path escaped; CollectionError if it has none."""
+    try:
+        return URL.create("sqlite", database=str(path)).render_as_string()
+    except UnicodeEncodeError as error:
+        raise CollectionError(
+            f"{path} has a name that is not UTF-8: rename the directory, or use another one"
+        ) from error
 
 
 def sqlite_engine(url: str, read_only: ReadOnlyFile | None) -> Engine:

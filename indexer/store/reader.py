@@ -4,6 +4,7 @@ They need no SQLAlchemy: see `rows`.
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
@@ -11,6 +12,7 @@ from operator import itemgetter
 from struct import unpack
 from typing import Any, ClassVar, NamedTuple
 
+from moverank.indexer.errors import UnknownKey
 from moverank.indexer.store.rows import DamagedDocument, Rows, Values
 from moverank.indexer.values.arguments import LARGEST
 from moverank.indexer.values.documents import Event, Located, NamedSource, Origin, Watch, counted_texts, text_fault
@@ -383,6 +385,17 @@ class Reader:
             key: StoredState(id_, digest, bool(wordless), source, file)
             for key, id_, digest, wordless, source, file in self.rows.within(statement, possible)
         }
+
+    def unknown_key(self, key: str) -> UnknownKey:
+        """Return the error for a key that no document has; it names keys that contain it."""
+        near = [] if text_fault([key], {}) is not None else self._keys_with(key)
+        hint = f": did you mean {' or '.join(map(repr, near))}?" if near else ""
+        return UnknownKey(f"the collection has no document with the key {key!r}{hint}")
+
+    def _keys_with(self, part: str) -> list[str]:
+        escaped = re.sub(r"([%_!])", r"!\1", part)
+        statement = "SELECT key FROM documents WHERE key LIKE :part ESCAPE '!' ORDER BY key LIMIT 3"
+        return self.rows.column(statement, part=f"%{escaped}%")
 
     def keys_beginning(self, prefix: str, limit: int) -> list[str]:
         """Return the first keys of documents that begin with a prefix, in their order, at most `limit`."""

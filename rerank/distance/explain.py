@@ -3,8 +3,8 @@
 A flow is the mass that moves between two words, and its cost.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -28,7 +28,7 @@ class Explanation(Answer):
 
     KEYS: ClassVar = (
         *("query_key", "distance", "total", "parts", "costs", "terms", "flows", "highlights"),
-        *("unknown_words", "ignored_words"),
+        *("unknown_words", "ignored_words", "respelled_words"),
     )
 
     distance: float
@@ -43,6 +43,8 @@ class Explanation(Answer):
     """Words of the query without a vector."""
     ignored_words: tuple[str, ...] = ()
     """Words of the query without effect."""
+    respelled_words: Annotated[Mapping[str, tuple[str, ...]], OPTIONAL] = field(default_factory=dict)
+    """Misspelt words of the query, which no document has, and the stored words in the place of each."""
     costs: Annotated[tuple[tuple[str, float], ...], _IN_SUMS] = ()
     """The share of each term in `total`: they add up to it."""
     terms: Annotated[tuple[TermScale, ...], _IN_SUMS] = ()

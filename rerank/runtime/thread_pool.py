@@ -139,6 +139,8 @@ def _hold_blas_limit(is_set: Event, released: Event) -> None:
         with _blas_libraries(kernels=_KERNELS_BLAS in sys.modules).limit(limits=1, user_api="blas"):
             is_set.set()
             released.wait()
+    except UnicodeError:  # threadpoolctl fails if the path of a library is not UTF-8, or the locale lacks its letters
+        pass  # BLAS keeps its threads, which costs time alone
     finally:
         is_set.set()  # after a failure, too: `_set` waits for it
 

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,14 @@ def test_readme_names_every_page_of_the_manual_once() -> None:
     (paragraph,) = [each for each in README.split("\n\n") if each.startswith("`moverank help` lists the pages")]
     named = re.findall(r"`(\w+)`", paragraph)
     assert sorted(named) == sorted(topics())
+
+
+def test_the_changelog_begins_with_the_version_and_a_release_is_one_screen() -> None:
+    releases = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split("\n## ")[1:]
+    first = releases[0].splitlines()[0]
+    assert first == "Unreleased" or re.fullmatch(rf"{re.escape(version('moverank'))}, \d{{4}}-\d\d-\d\d", first)
+    assert max(len(release.splitlines()) for release in releases) <= 45
+    assert max(len(line) for release in releases for line in release.splitlines()) <= 140
 
 
 def test_readme_reads_alike_wherever_it_is_shown() -> None:

@@ -1,30 +1,21 @@
 """The JSON objects that the server sends, for its OpenAPI document; the manual's page `commands` explains the keys.
 
-Those of the library's answers are made of their classes. Answers are sent without validation: tests validate real
-answers by these types.
+Those of the library's answers are made of their classes, by `json_types`. Answers are sent without validation: tests
+validate real answers by these types.
 """
 
-import ast
-import inspect
-import re
-from collections.abc import Iterable, Mapping
-from functools import cache
-from itertools import pairwise
-from types import NoneType
 from typing import (
-    Annotated,
     Any,
     Literal,
     NotRequired,  # pydantic needs this one before Python 3.12
-    get_args,
-    get_origin,
 )
 
-from pydantic import ConfigDict, Field, with_config
+from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
-from moverank.rerank.answer import Answer, Number, bare, declared, is_object, members
-from moverank.rerank.ranking import Hit, Ranking
+from moverank.indexer.operations.json_types import object_of
+from moverank.rerank.answer import Answer
+from moverank.rerank.ranking import Ranking
 
 _described = with_config(ConfigDict(use_attribute_docstrings=True))
 
@@ -39,81 +30,6 @@ def sends(kind: Any, *, revised: bool = False) -> AnswerDeclaration:
     """
     is_answer = isinstance(kind, type) and issubclass(kind, Answer)
     return {200: {"model": object_of(kind, revised=revised) if is_answer else kind}}
-
-
-_REVISION = {"revision": Annotated[int, Field(description="The revision of the collection that was used.")]}
-_ADDED: Mapping[type[Answer], Mapping[str, Any]] = {
-    Hit: {"rank": Annotated[int, Field(description="The place in the list, from 1.")]},
-    Ranking: {name: NotRequired[kind] for name, kind in _REVISION.items()},  # several have it in common
-}
-"""What an object has beside the keys of its answer."""
-
-
-@cache
-def _object_of(kind: Any, revised: bool) -> Any:
-    added = _REVISION if revised else _ADDED.get(kind, {})
-    made: Any = TypedDict(f"{kind.OBJECT or kind.__name__}Object", _keys(kind) | added)  # type: ignore[misc]
-    made.__doc__ = inspect.getdoc(kind)
-    return made
-
-
-def object_of(kind: Any, *, revised: bool = False) -> Any:
-    """Return the type of the JSON object of an answer, a class, with the keys that the server adds."""
-    has_own = kind in _ADDED or any(one.attribute == "revision" for one in declared(kind))
-    return _object_of(kind, revised and not has_own)
-
-
-def _keys(kind: Any) -> dict[str, Any]:
-    texts, keys = _descriptions(kind), dict[str, Any]()
-    for one in declared(kind):
-        if one.key.flat:
-            keys |= _keys(bare(one.type))
-            continue
-        described = Field(description=_of_json(texts[one.attribute], optional=one.key.optional))
-        found: Any = Annotated[_json_type(one.type, nullable=not one.key.optional), described]
-        keys[one.key.name or one.attribute] = NotRequired[found] if one.key.optional else found
-    return keys
-
-
-def _json_type(hint: Any, *, nullable: bool = True) -> Any:
-    """Return the type of a value in JSON; `nullable`: None may be one."""
-    kind, *more = members(hint)
-    inner = get_args(kind)
-    if more:
-        return Any
-    if hint == Number or (nullable and NoneType in get_args(bare(hint))):
-        return _json_type(kind) | None
-    if isinstance(kind, type) and issubclass(kind, Answer):
-        return object_of(kind)
-    if is_object(kind):
-        return dict[str, _json_type(get_args(inner[0])[1])]  # type: ignore[misc]
-    if get_origin(kind) in (tuple, Iterable):
-        return list[_json_type(inner[0])]  # type: ignore[misc]
-    return dict[str, _json_type(inner[1])] if get_origin(kind) in (dict, Mapping) else kind  # type: ignore[misc]
-
-
-def _descriptions(kind: Any) -> dict[str, str]:
-    """Return the first paragraphs of the descriptions of fields and properties, by name."""
-    found = dict[str, str]()
-    for one in kind.__mro__[-3::-1]:  # without `Answer` and `object`
-        (tree,) = ast.parse(inspect.getsource(one)).body
-        for statement, after in pairwise(tree.body):  # type: ignore[attr-defined]
-            if isinstance(statement, ast.AnnAssign) and isinstance(after, ast.Expr):
-                found[statement.target.id] = after.value.value  # type: ignore[attr-defined, union-attr]
-        for name, value in vars(one).items():
-            if isinstance(value, property):
-                text = (value.__doc__ or "").removeprefix("Return ")
-                found[name] = text[:1].upper() + text[1:]
-    return {name: " ".join(text.partition("\n\n")[0].split()) for name, text in found.items()}
-
-
-def _of_json(text: str, *, optional: bool) -> str:
-    """Return a description with JSON's names for Python's values; an `optional` key is left out."""
-    missing = "left out" if optional else "null"
-    words = {"None": missing, "nan": "null", "infinite": "null", "True": "true", "False": "false"}
-    words |= {"empty": missing} if optional else {}
-    named = re.sub(r"(?<=`)[A-Z]\w+\.(?=\w+`)", "", text)
-    return re.sub(rf"(?<!^)\b({'|'.join(words)})\b", lambda word: words[word[0]], named)
 
 
 @_described

@@ -6,26 +6,28 @@ from typing import Any
 
 from fastapi import APIRouter, Depends, Request
 
+from moverank.indexer.operations.json_types import model_of, with_documents
 from moverank.indexer.operations.operation import Operation, Work
 from moverank.indexer.operations.operation_registry import served_operations
+from moverank.indexer.operations.search import Search
 from moverank.indexer.plugins.serving.answers import JsonObject, sends
 from moverank.indexer.plugins.serving.limits import Limits
 from moverank.indexer.plugins.serving.problems import HttpProblem
-from moverank.indexer.plugins.serving.requests import BUDGET, as_query, check_options, model_of
+from moverank.indexer.plugins.serving.requests import BUDGET, as_query, check_options
 from moverank.indexer.plugins.serving.search_api import ServedHere, ThisServer, answered, count_work, known_parameters
 from moverank.indexer.plugins.serving.served import State
 from moverank.indexer.plugins.serving.workers import Task
 from moverank.indexer.values.option import built, options_of
-from moverank.indexer.values.queries import QueryText, SomeTexts
 from moverank.indexer.values.search_options import silent
 from moverank.rerank.ranking import Ranking
 
 
 def operations_router() -> APIRouter:
-    """Return a router with an endpoint for each operation."""
+    """Return a router with an endpoint for each operation but `Search`, which `search_api` has in several forms."""
     router = APIRouter(prefix="/collections", tags=["collections"], dependencies=[Depends(known_parameters)])
     for operation in served_operations():
-        _add(router, operation)
+        if operation is not Search:
+            _add(router, operation)
     return router
 
 
@@ -41,7 +43,8 @@ def _add(router: APIRouter, kind: type[Operation[Any]]) -> None:
         values |= {BUDGET.name: None} if BUDGET.name in values else {}
 
         def work(view: State, task: Task) -> JsonObject:
-            operation: Operation[Any] = built(kind, _with_documents(kind, values, limits))
+            given = with_documents(kind, values, lambda text, noun: as_query(text, limits, noun))
+            operation: Operation[Any] = built(kind, given)
             found = operation.run(view, Work(silent, task.over, limits.characters, limits.answer))
             object_: JsonObject = (count_work(state, found) if isinstance(found, Ranking) else found).to_dict()
             return object_
@@ -62,15 +65,3 @@ def _check_numbers(kind: type[Operation[Any]], values: JsonObject, limits: Limit
     for noun, count in counts.items():
         if count > limits.texts:
             raise HttpProblem(422, f"at most {limits.texts} {noun}s are allowed in a request here")
-
-
-def _with_documents(kind: type[Operation[Any]], values: JsonObject, limits: Limits) -> JsonObject:
-    """Return the values with documents in place of texts and records; HttpProblem 413 for one that is too long."""
-    found = dict(values)
-    for name, value in values.items():
-        kind_of_value, noun = options_of(kind)[name].type, options_of(kind)[name].option.noun
-        if kind_of_value in (QueryText, QueryText | None) and value is not None:
-            found[name] = as_query(value, limits, noun)
-        elif kind_of_value == SomeTexts:
-            found[name] = [as_query(text, limits, f"{noun} {i}") for i, text in enumerate(value)]
-    return found

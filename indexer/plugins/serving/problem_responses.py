@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException as StarletteError
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
+from moverank.indexer.operations.json_types import invalid_sentence
 from moverank.indexer.plugins.serving.pages.rendering import problem_page
 from moverank.indexer.plugins.serving.problems import (
     INTERNAL,
@@ -97,38 +98,7 @@ async def _of_validation(request: Request, error: Exception) -> JSONResponse:
             return problem_response(422, "the body must be a JSON object")
     if first["type"] == "extra_forbidden":
         return problem_response(422, f"{place} is no field of this request: see /openapi.json for those that there are")
-    known = _SENTENCES.get(first["type"])
-    sentence = str(first["msg"]) if known is None else known.format_map(first.get("ctx", {}))
-    return problem_response(422, f"{place}: {sentence}" if place else sentence)
-
-
-_SENTENCES = {
-    "value_error": "{error}",
-    "missing": "is missing",
-    "string_type": "must be a text",
-    "bool_type": "must be true or false",
-    "bool_parsing": "must be true or false",
-    "int_type": "must be a whole number",
-    "int_parsing": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "float_type": "must be a number",
-    "float_parsing": "must be a number",
-    "finite_number": "must be a finite number",
-    "list_type": "must be a list",
-    "dict_type": "must be an object",
-    "model_attributes_type": "must be an object",
-    "greater_than_equal": "must be at least {ge}",
-    "greater_than": "must be above {gt}",
-    "less_than_equal": "must be at most {le}",
-    "less_than": "must be below {lt}",
-    "too_long": "has more than {max_length} items",
-    "too_short": "has fewer than {min_length} items",
-    "string_too_long": "has more than {max_length} characters",
-    "string_too_short": "has fewer than {min_length} characters",
-    "string_pattern_mismatch": "does not match the pattern {pattern}",
-    "literal_error": "must be one of {expected}",
-}
-"""Our sentences for the types of errors of pydantic, with the values of their contexts."""
+    return problem_response(422, invalid_sentence(place, first))
 
 
 async def _of_defect(_: Request, __: Exception) -> JSONResponse:

@@ -1,88 +1,19 @@
 """The bodies of requests, validated: texts, records, and the options of searches and of operations."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import MISSING
-from typing import Annotated, Any, TypeVar
-
-from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
-from pydantic_core import PydanticSerializationError, to_json
+from collections.abc import Mapping
+from typing import Any
 
 from moverank.indexer.filters.where import alternatives, checked_size
+from moverank.indexer.operations.json_types import Listed, TextOrRecord, Vector, model_of
 from moverank.indexer.plugins.serving.limits import Limits
 from moverank.indexer.plugins.serving.problems import HttpProblem
 from moverank.indexer.plugins.serving.workers import Task
 from moverank.indexer.reranking.texts import document_of_text
 from moverank.indexer.values.documents import Document
-from moverank.indexer.values.limit_or_share import SHARE
-from moverank.indexer.values.option import DeclaredOption, options_of
-from moverank.indexer.values.queries import QueryText, Scores, SomeTexts
+from moverank.indexer.values.option import options_of
 from moverank.indexer.values.search_options import SearchOptions
-from moverank.rerank.answer import members
 
-TextOrRecord = str | dict[str, Any]
-"""A text, or a record with the fields that `index` and `threads` read."""
-
-_Item = TypeVar("_Item")
-Listed = Annotated[list[_Item], Field(fail_fast=True)]
-"""A list of which only the first wrong item is reported: reports of a million would take gigabytes."""
-
-FilterBody = Listed[str] | dict[str, Any]
 _DEPTH, _VALUES = 100, 100_000
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-Share = Annotated[str, Field(pattern=SHARE)]
-Vector = Listed[float] | None
-
-
-class Body(BaseModel):
-    """A JSON object without unknown fields."""
-
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_whole_characters(cls, value: Any) -> Any:
-        """Raise ValueError for a lone surrogate, which no answer could repeat."""
-        check_characters(value)
-        return value
-
-
-_JSON_TYPES: dict[str, Any] = {
-    "where": FilterBody | None,
-    "max_distance": Annotated[Finite, Field(ge=0)] | Share | None,
-    "highlight": bool,
-}
-"""The types in JSON of options that are not of such a type in Python."""
-
-_TEXT_TYPES: dict[Any, Any] = {
-    float | str: float,  # no share
-    QueryText: TextOrRecord,
-    QueryText | None: TextOrRecord | None,
-    SomeTexts: Listed[TextOrRecord],
-    Iterable[float] | None: Vector,
-    Scores | None: Listed[Finite | None] | None,
-    Iterable[str]: Listed[str],
-    Sequence[str]: Listed[str],
-}
-"""The types in JSON by those in Python."""
-
-
-def model_of(name: str, options: Iterable[DeclaredOption], text: str | None = None) -> Any:
-    """Return options as the fields of a request, which `text` describes."""
-    made = dict[str, Any]()
-    for one in options:
-        if one.option.http:
-            option, limits = one.option, dict[str, Any]()
-            if one.name not in _JSON_TYPES:
-                limits |= {"allow_inf_nan": False} if float in members(one.type) else {}
-                limits |= {} if option.least is None else {"ge": option.least}
-                limits |= {} if option.above is None else {"gt": option.above}
-            described = f"{option.help[:-1]}; null: {option.missing}." if option.missing else option.help
-            default = {} if one.default is MISSING else {"default": one.default}
-            kind = _JSON_TYPES.get(one.name, _TEXT_TYPES.get(one.type, one.type))
-            made[one.key] = (kind, Field(**default, description=described, **limits))
-    return create_model(name, __base__=Body, __doc__=text, **made)
-
 
 _OPTIONS = options_of(SearchOptions)
 BUDGET = _OPTIONS["budget"]
@@ -169,23 +100,3 @@ def check_length(document: Document, limits: Limits, name: str = "the query") ->
     if length > limits.characters:
         raise HttpProblem(413, f"{name} has {length:,} characters: at most {limits.characters:,} are allowed here")
     return document
-
-
-def check_characters(value: Any) -> None:
-    """Raise ValueError if a string in a JSON value has a lone surrogate, as half of an emoji."""
-    with suppress(PydanticSerializationError):  # of such a string, or of a value that is nested deeply
-        to_json(value)  # several times as fast as the loop below, which blocks all other requests
-        return
-    values = [value]
-    while values:  # not recursive: values may be as deep as the parser allows
-        one = values.pop()
-        if isinstance(one, dict):
-            values += [*one, *one.values()]
-        elif isinstance(one, list):
-            values += one
-        elif isinstance(one, str) and not one.isascii():
-            try:
-                one.encode()
-            except UnicodeEncodeError as error:
-                half = ascii(one[error.start])[1:-1]
-                raise ValueError(f"a string holds {half}, half of a surrogate pair: take it out") from error

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request
 from pydantic import Field, create_model
 
 from moverank.indexer.errors import UsageError
+from moverank.indexer.operations.json_types import Body, Finite, Listed, TextOrRecord
 from moverank.indexer.plugins.serving.answers import (
     InfinityObject,
     JinaObject,
@@ -20,7 +21,7 @@ from moverank.indexer.plugins.serving.answers import (
     sends,
 )
 from moverank.indexer.plugins.serving.problems import HttpProblem
-from moverank.indexer.plugins.serving.requests import Body, Finite, Listed, TextOrRecord, as_query, check_depth
+from moverank.indexer.plugins.serving.requests import as_query, check_depth
 from moverank.indexer.plugins.serving.search_api import ThisServer, count_work
 from moverank.indexer.plugins.serving.served import Served, State
 from moverank.indexer.plugins.serving.state import ServerState

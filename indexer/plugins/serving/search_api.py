@@ -6,21 +6,16 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 
 from moverank.indexer.errors import IndexerError
+from moverank.indexer.operations.json_types import TextOrRecord, object_of
 from moverank.indexer.plugins.serving.answers import (
     CollectionObject,
     CollectionsObject,
     JsonObject,
     RankingsObject,
-    object_of,
     sends,
 )
 from moverank.indexer.plugins.serving.problems import HttpProblem, answer_of, status_of
-from moverank.indexer.plugins.serving.requests import (
-    SearchBody,
-    SearchUrl,
-    TextOrRecord,
-    as_query,
-)
+from moverank.indexer.plugins.serving.requests import SearchBody, SearchUrl, as_query
 from moverank.indexer.plugins.serving.served import Served, State
 from moverank.indexer.plugins.serving.state import ServerState, collection_of, state_of
 from moverank.indexer.plugins.serving.workers import Task

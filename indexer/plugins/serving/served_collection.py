@@ -1,7 +1,6 @@
 """A collection in one place that is served: all requests share one state, with a reranker of texts by its weights."""
 
 import logging
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import closing
@@ -10,8 +9,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from moverank.indexer.errors import CollectionError
-from moverank.indexer.files.directory import DATABASE
 from moverank.indexer.indexing.collection_vectors import open_collection
 from moverank.indexer.operations.operation import Found, Operation
 from moverank.indexer.plugins.serving.limits import Limits
@@ -150,9 +147,6 @@ class ServedCollection(Served):
             return_freed_memory()
 
     def _is_changed(self) -> bool:
-        file = self.directory / DATABASE
-        if not self._store.shared and not os.access(file, os.R_OK):  # an open file stays readable after its removal
-            raise CollectionError(f"{file} was removed, or may not be read")
         return self._states.is_behind()
 
     def stop(self, *, running: bool) -> None:

@@ -1,15 +1,13 @@
 """The command `serve`."""
 
 import logging
-import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from moverank.indexer.commands.option_records import with_records
-from moverank.indexer.commands.shared_options import DEFAULT_INDEX
+from moverank.indexer.commands.shared_options import Indexes, named_places
 from moverank.indexer.errors import UsageError
 from moverank.indexer.values.search_options import ServeOptions
 
@@ -24,29 +22,19 @@ app = typer.Typer()
 def serve(
     context: typer.Context,
     *,
-    index: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-i",
-            "--index",
-            metavar="[NAME=]DIR|URL",
-            help="A collection; repeatable. [default: $MOVERANK_INDEX or ./moverank.index]",
-            show_default=False,
-        ),
-    ] = None,
+    index: Indexes = None,
     options: ServeOptions,
     demo: Annotated[
         bool, typer.Option("--demo", help="Serve the collections of `moverank demo`, in ./moverank-demo.")
     ] = False,
 ) -> None:
     """Serve collections over HTTP: reranking for other engines, search as JSON, and pages."""
-    typed = [*(_demo(context) if demo else []), *(index or [])]
-    places = _named_places(typed or [os.environ.get("MOVERANK_INDEX") or str(DEFAULT_INDEX)])
     try:
         from moverank.indexer.plugins.serving.limits import Limits
         from moverank.indexer.plugins.serving.run_server import run_server
     except ModuleNotFoundError as error:
         raise UsageError(f"`serve` needs the package {error.name}: python -m pip install 'moverank[server]'") from error
+    places = named_places([*(_demo(context) if demo else []), *(index or [])])
     limits = Limits(rankings=tuple(map(_ranking, options.allow_rank or ())))
     run_server(places, options, limits, lambda url: logging.getLogger("moverank").info("serving at %s", url))
 
@@ -59,25 +47,6 @@ def _ranking(typed: str) -> str:
         return str(parse_ranking(typed))
     except UsageError as error:
         raise UsageError(f"--allow-rank {typed}: {error}") from error
-
-
-def _named_places(typed: Sequence[str]) -> dict[str, Path]:
-    """Return directories by name, by default the directory's own; UsageError if a name is used twice."""
-    from moverank.indexer.files.location import collection_directory, collection_name, is_url
-
-    places: dict[str, Path] = {}
-    for text in typed:
-        name, equals, path = text.partition("=")
-        named = equals and not is_url(text)  # a URL may contain equals signs
-        place = path if named else text
-        directory = collection_directory(place)
-        own = name if named else collection_name(directory)
-        if not own or "/" in own:
-            raise UsageError(f"{text!r}: the name of a collection must not be empty or have a slash")
-        if own in places:
-            raise UsageError(f"two collections are called {own!r}: name one of them, as in -i NAME={directory}")
-        places[own] = directory
-    return places
 
 
 def _demo(context: typer.Context) -> list[str]:

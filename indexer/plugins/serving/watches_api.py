@@ -8,12 +8,13 @@ from fastapi import APIRouter, Depends, Query, Request
 from pydantic import Field
 
 from moverank.indexer.filters.where import alternatives, checked_size
+from moverank.indexer.operations.json_types import model_of
 from moverank.indexer.operations.operation import Operation
 from moverank.indexer.operations.operation_registry import operation_named
 from moverank.indexer.plugins.serving.answers import JsonObject, sends
 from moverank.indexer.plugins.serving.documents_api import changed, check_writable
 from moverank.indexer.plugins.serving.limits import Limits
-from moverank.indexer.plugins.serving.requests import as_query, model_of
+from moverank.indexer.plugins.serving.requests import as_query
 from moverank.indexer.plugins.serving.search_api import ServedHere, ThisServer, known_parameters
 from moverank.indexer.plugins.serving.served import Served
 from moverank.indexer.plugins.serving.state import ServerState

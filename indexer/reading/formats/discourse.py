@@ -41,8 +41,8 @@ def is_topic(record: Record) -> bool:
         raise BadRecord("it is a list of Discourse posts without their topics: save each topic (/t/ID.json)")
     if "topic_id" in record and "post_number" in record:
         raise BadRecord(
-            "it is a post of Discourse without its topic: save the topic (/t/ID.json), or make each post a document by"
-            " `moverank index --text-field cooked`"
+            "it is a post of Discourse without its topic: save the topic (/t/ID.json), or join its posts by"
+            " `moverank threads --thread-field topic_id --text-field cooked`"
         )
     topics = record.get("topics")
     if isinstance(topics, list) and any(isinstance(topic, dict) and "post_stream" in topic for topic in topics):

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import NoReturn
 
 from moverank.indexer.reading import streams
-from moverank.indexer.reading.records import BadRecord, Build, ReadResult, Record
+from moverank.indexer.reading.records import BadRecord, Builds, Made, Record
 from moverank.indexer.reading.streams import Stream
 
 
-def read_jsonl(stream: Stream, build: Build) -> Iterator[ReadResult]:
+def read_jsonl(stream: Stream, build: Builds[Made]) -> Iterator[tuple[int, Made | BadRecord]]:
     """Read one record per line; blank lines are skipped. The key of a record without one is `<file>:<line>`."""
     for text in stream.texts():
         line = stream.line
@@ -26,15 +26,21 @@ def read_jsonl(stream: Stream, build: Build) -> Iterator[ReadResult]:
 
 def parse_object(text: str) -> Record:
     """Parse one JSON object; `BadRecord` names the error and its column."""
+    record = parse_value(text.rstrip())
+    if not isinstance(record, dict):
+        raise BadRecord(f"a record must be a JSON object ({{...}}) on a line of its own, not {text.strip()[:40]}")
+    return record
+
+
+def parse_value(text: str) -> object:
+    """Parse one value of JSON; `BadRecord` names the error and its column."""
     try:
-        record = DECODER.decode(text.rstrip())
+        value: object = DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise BadRecord(f"broken JSON at column {error.pos + 1}: {error.msg}") from error
     except CANNOT_BE_STORED as error:
         raise storage_fault(error) from error
-    if not isinstance(record, dict):
-        raise BadRecord(f"a record must be a JSON object ({{...}}) on a line of its own, not {text.strip()[:40]}")
-    return record
+    return value
 
 
 def storage_fault(error: Exception) -> BadRecord:
@@ -60,12 +66,12 @@ _BETWEEN = re.compile(r"[\s,\[\]]*")
 _ANY_NUMBERS = json.JSONDecoder(parse_int=str)
 
 
-def read_json(stream: Stream, build: Build) -> Iterator[ReadResult]:
+def read_json(stream: Stream, build: Builds[Made]) -> Iterator[tuple[int, Made | BadRecord]]:
     """Read one record per line, or the objects of an array, or objects of several lines."""
     return (read_json_values if _NOT_LINES.match(stream.head()) else read_jsonl)(stream, build)
 
 
-def read_json_values(stream: Stream, build: Build) -> Iterator[ReadResult]:
+def read_json_values(stream: Stream, build: Builds[Made]) -> Iterator[tuple[int, Made | BadRecord]]:
     """Read one record per object; the brackets and commas between them do not matter.
 
     The key of a record without one is `<file>:<number of the record>`. Reading ends at a syntax error.

@@ -4,18 +4,21 @@ import csv
 import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from moverank.indexer.reading import streams
-from moverank.indexer.reading.records import VECTOR_FIELD, BadRecord, Build, ReadResult, Record
+from moverank.indexer.reading.records import VECTOR_FIELD, BadRecord, Builds, Made, Record
 from moverank.indexer.reading.streams import Stream
 
 
-def read_table(stream: Stream, build: Build, delimiter: str | None = None) -> Iterator[ReadResult]:
+def read_table(
+    stream: Stream, build: Builds[Made], delimiter: str | None = None
+) -> Iterator[tuple[int, Made | BadRecord]]:
     """Read one record per row of `stream`, with the field names of the header; quoted fields may hold line ends.
 
-    `build` makes a document of a record. The default `delimiter` is the one that the line `sep=;` before the header
-    names, or the most frequent one in the header: comma, semicolon or tab. A backslash before a quotation mark escapes
-    it in files without doubled ones. Columns without a name are ignored. The key of a row without one is
+    `build` makes a document, or a post, of a record. The default `delimiter` is the one that the line `sep=;` before
+    the header names, or the most frequent one in the header: comma, semicolon or tab. A backslash before a quotation
+    mark escapes it in files without doubled ones. Columns without a name are ignored. The key of a row without one is
     `<file>:<line>`, with the line at which the row starts.
     """
     head = stream.head()
@@ -86,7 +89,7 @@ def _delimiter(head: bytes) -> str:
     return max(",;\t", key=lambda delimiter: header.count(delimiter.encode()))
 
 
-def _checked(header: list[str], build: Build) -> list[str]:
+def _checked(header: list[str], build: Builds[Any]) -> list[str]:
     """Return the names of the columns; raises `BadRecord` if a column is repeated, or a required one is missing."""
     names = [name.strip() for name in header]
     repeated = sorted({name for name in names if name and names.count(name) > 1})

@@ -121,7 +121,8 @@ def thread_parts(title: str, body: str, comments: Sequence[Comment]) -> tuple[Pa
 
 _REPLIES = ("replies", "children", "comments")
 """Fields of a post that may hold posts below it."""
-_DELETED = frozenset({"[deleted]", "[removed]"})
+DELETED = frozenset({"[deleted]", "[removed]"})
+"""Texts of posts that were deleted."""
 
 
 def _comments(value: object, name: str, text_field: str | None) -> list[Comment]:
@@ -130,7 +131,7 @@ def _comments(value: object, name: str, text_field: str | None) -> list[Comment]
     found = []
     for where, comment in _nested(comments, "comment "):
         one = _comment(where, comment, text_field)
-        if one.text.strip() not in _DELETED:
+        if one.text.strip() not in DELETED:
             found.append(one)
     return found
 
@@ -151,7 +152,7 @@ def deleted_comments(record: Record, fields: Fields = Fields()) -> int:  # noqa:
     comments = record.get(fields.comments or "comments")
     posts = [post for post in comments if isinstance(post, dict)] if isinstance(comments, list) else []
     return sum(
-        str(post.get(fields.text or "text", post.get("text"))).strip() in _DELETED for _, post in _nested(posts, "")
+        str(post.get(fields.text or "text", post.get("text"))).strip() in DELETED for _, post in _nested(posts, "")
     )
 
 

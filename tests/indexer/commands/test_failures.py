@@ -253,15 +253,20 @@ def test_without_the_folder_of_proofs_they_are_refused_in_a_sentence(
     assert call("check", "-i", collection).out == "nothing is wrong\n"
 
 
-@pytest.mark.plugin("serving")
+@pytest.mark.plugin("agents", "serving")
+@pytest.mark.parametrize(
+    ("command", "extra", "package", "module"),
+    [("serve", "server", "uvicorn", "serving.run_server"), ("mcp", "mcp", "mcp", "agents.mcp_server")],
+)
 def test_a_server_without_its_extra_names_the_line_that_installs_it(
-    call: Call, collection: Path, monkeypatch: pytest.MonkeyPatch
+    call: Call, collection: Path, monkeypatch: pytest.MonkeyPatch, command: str, extra: str, package: str, module: str
 ) -> None:
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
-    monkeypatch.delitem(sys.modules, "moverank.indexer.plugins.serving.run_server", raising=False)
-    answer = call("serve", "-i", collection)
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, f"moverank.indexer.plugins.{module}", raising=False)
+    answer = call(command, "-i", collection)
     assert answer.code == 2
-    assert re.search(r"`serve` needs the package \w+: python -m pip install 'moverank\[server\]'", answer.sentence)
+    pattern = rf"`{command}` needs the package \w+: python -m pip install 'moverank\[{extra}\]'"
+    assert re.search(pattern, answer.sentence)
 
 
 def test_a_missing_part_of_moverank_is_one_sentence() -> None:

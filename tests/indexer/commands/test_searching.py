@@ -26,6 +26,7 @@ SEARCHES: list[tuple[str, ...]] = [
     ("search", "cat", "-k", "1000"),
     ("search", "cat", "--explain"),
 ]
+NOTE = "moverank: -k 1 ended {}: more documents may be within the limit, a larger -k shows them\n"
 FLOW, SPANS = {"source", "target", "mass", "cost", "share"}, {"source_spans", "target_spans"}
 
 
@@ -61,6 +62,16 @@ def test_percentiles_and_a_share_of_the_documents(call: Call, collection: Path) 
     assert shown.endswith("top 0 %")
     table = csv.DictReader(io.StringIO(call("similar", "d1", "-i", collection, "--percentile", "--format", "csv").out))
     assert float(next(table)["percentile"]) == 0
+
+
+def test_a_list_that_k_ended_before_the_limit_is_noted(call: Call, collection: Path, tmp_path: Path) -> None:
+    (tmp_path / "two.txt").write_text("cat\ndog\n")
+    within = ("-i", collection, "--within", "100", "-k")
+    for arguments in (("search", "cat"), ("search", "cat", "--json"), ("similar", "d1")):
+        assert call(*arguments, *within, "1").err == NOTE.format("the list")
+        assert call(*arguments, *within, "1000").err == ""
+    assert call("search", "--queries", tmp_path / "two.txt", *within, "1").err == NOTE.format("2 lists")
+    assert call("search", "cat", "-i", collection, "-k", "1").err == ""
 
 
 @pytest.mark.parametrize("scorer", installed(("bow", "tfidf:norm=l2", "bm25", "pl2", "translation", "interpolation")))
@@ -418,8 +429,8 @@ def test_documents_and_threads_are_explained(call: Call, collection: Path, tmp_p
         pytest.approx(hit["total"]),
     )
     shown = call("explain", "d1", hit["key"], "-i", collection, "--why-not", "--html", tmp_path / "why.html")
-    assert shown.out.startswith(f"document d1 to document {hit['key']}\n")
-    assert "It is one of the hits" in shown.out
+    assert shown.out.startswith("why not: its total is ")
+    assert "It is one of the hits" in shown.out.partition(f"\ndocument d1 to document {hit['key']}\n")[0]
     assert "<p>Query: <bdi>d1" in (tmp_path / "why.html").read_text()
     (tmp_path / "thread.jsonl").write_text(json.dumps({"title": "cat", "body": "dog", "comments": [{"text": "wine"}]}))
     for option in ("--thread", "--file"):

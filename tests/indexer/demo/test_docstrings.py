@@ -36,7 +36,7 @@ class Box(dict[str, int], metaclass=type):
         """Too short here."""
 
 def count():
-    """Count up to \\d or so."""
+    """Count up to \\d or \\0, or so."""
 '''
 
 
@@ -63,7 +63,7 @@ def test_docstrings_are_read_from_source_files(library: Path) -> None:
         ("box.Box", "class Box(dict[str, int])", "Holds things\n    in order.", "box", "class"),
         ("box.Box.open", "open(self)", "Open it \\d times, please.", "box", "method"),
         ("box.Box.Lid", "class Lid", "The lid of a box.", "box", "class"),
-        ("box.count", "count()", "Count up to \\d or so.", "box", "function"),
+        ("box.count", "count()", "Count up to \\d or \\0, or so.", "box", "function"),
         ("box.side", "module box.side", "A café beside the box.", "box", "module"),
     ]
 

@@ -104,9 +104,9 @@ def test_an_exceeded_budget_shows_the_largest_error() -> None:
 @pytest.mark.parametrize("kth", [0.45, math.inf])
 def test_the_bounds_of_a_document_show_why_it_is_no_hit(kth: float) -> None:
     why = WhyNot.of(3, kth, 0.7, {"rwmd": 0.4, "dual": 0.5, "sinkhorn": 0.6}, candidate=True, hit=False)
-    text = printed(why_not_view(why))
+    text = printed(why_not_view(why, "total"))
     if kth == 0.45:
-        assert "the distance of hit 3 is 0.450000. The dual bound is above that already." in text
+        assert "its total is 0.700000; that of hit 3 is 0.450000. The dual bound is above that already." in text
         assert text.count("above") == 4
     else:
         assert "there are fewer hits" in text

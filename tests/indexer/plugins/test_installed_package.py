@@ -66,4 +66,4 @@ def test_a_server_refuses_its_store_by_a_sentence(run: Run, collection: Path, tm
     link = tmp_path / "latest.link"
     link.write_text(f"{collection}\n")
     said = run("serve", "-i", link, "--port", "0", code=2)
-    assert said == f"moverank: {link} cannot be served: collections of the store 'link' lack 'changed'\n"
+    assert said == f"moverank: {link} cannot be served: collections of the store 'link' lack 'searcher'\n"

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -26,16 +26,18 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     return write_file
 
 
-def _split(results: list[Document | Rejection]) -> tuple[list[Document], list[Rejection]]:
-    documents = [item for item in results if isinstance(item, Document)]
-    return documents, [item for item in results if isinstance(item, Rejection)]
+def split(results: Iterable[Document | Rejection]) -> tuple[list[Document], list[Rejection]]:
+    """Return the documents of results, and the rejections."""
+    found = list(results)
+    documents = [item for item in found if isinstance(item, Document)]
+    return documents, [item for item in found if isinstance(item, Rejection)]
 
 
 @pytest.fixture
 def documents() -> Read:
-    return lambda *paths, **options: _split(list(read_documents(paths, **options)))
+    return lambda *paths, **options: split(read_documents(paths, **options))
 
 
 @pytest.fixture
 def threads() -> Read:
-    return lambda *paths, **options: _split(list(read_threads(paths, **options)))
+    return lambda *paths, **options: split(read_threads(paths, **options))

@@ -90,7 +90,7 @@ def test_a_reply_without_the_opening_post_is_no_opening_post(write: Write, threa
         ({"users": [], "topic_list": {"topics": [ENTRY]}}, "it is a list of Discourse topics, which has only titles"),
         (ENTRY, "it is an entry of a list of Discourse topics, which has only titles"),
         ({"latest_posts": [{"cooked": "x"}]}, "posts without their topics"),
-        ({"topic_id": 7, "post_number": 1, "cooked": "x"}, "moverank index --text-field cooked"),
+        ({"topic_id": 7, "post_number": 1, "cooked": "x"}, "--thread-field topic_id --text-field cooked"),
         ({"topics": [TOPIC]}, "make each of them a record"),
         (TOPIC | {"post_stream": {}}, "'posts' of 'post_stream' must be a list, not null"),
         (TOPIC | {"post_stream": {"posts": []}, "title": ""}, "there is no text"),

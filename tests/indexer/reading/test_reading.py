@@ -5,6 +5,7 @@ import random
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.reading import DOCUMENT_FORMATS, THREAD_FORMATS, read_documents, read_threads
+from moverank.indexer.reading import DOCUMENT_FORMATS, THREAD_FORMATS, Fields, read_documents, read_threads
 from moverank.indexer.values.documents import Document, Rejection
 from tests.indexer.reading.conftest import Write
 
 Reader = Callable[..., Iterator[Document | Rejection]]
 
-FORMATS = [(read_documents, name) for name in DOCUMENT_FORMATS] + [(read_threads, name) for name in THREAD_FORMATS]
+
+def _tables() -> dict[str, bytes]:
+    """Return samples of Parquet and Arrow, if pyarrow can write them."""
+    try:
+        import pyarrow as pa
+        from pyarrow import ipc, parquet
+    except ImportError:
+        return {}
+    table = pa.Table.from_pylist([{"id": number, "text": "x", "comments": [{"text": "y"}]} for number in (1, 2, 3)])
+    columns, batches = io.BytesIO(), io.BytesIO()
+    parquet.write_table(table, columns, row_group_size=2)
+    with ipc.new_file(batches, table.schema) as file:
+        file.write_table(table)
+    return {"parquet": columns.getvalue(), "arrow": batches.getvalue()}
+
+
 SAMPLES: dict[str, bytes] = {
     "text": b"some text\n",
     "markdown": b"---\ntitle: t\ntags: [a, b]\n---\n# t\ntext\n",
@@ -33,7 +49,17 @@ SAMPLES: dict[str, bytes] = {
     "mbox": b"From x\nMessage-ID: <a>\nSubject: s\n\nbody\n\nFrom y\nReferences: <a>\n\nmore\n",
     "message": b"From: x\nSubject: s\n\nbody\n",
     "stackexchange": b"<posts><row Id='1' PostTypeId='1' Title='x'/><row Id='2' PostTypeId='2' ParentId='1'/></posts>",
+    **_tables(),
 }
+POSTS = partial(read_threads, fields=Fields(thread="id"))
+"""Reads tables of posts."""
+FORMATS = [
+    pytest.param(read, name, marks=[] if name in SAMPLES else pytest.mark.skip("needs the extra parquet"))
+    for read, name in [
+        *((read_documents, name) for name in DOCUMENT_FORMATS),
+        *((POSTS if name in ("csv", "tsv") else read_threads, name) for name in THREAD_FORMATS),
+    ]
+]
 
 
 def plain(results: Iterator[Document | Rejection], name: str) -> list[str]:
@@ -97,7 +123,7 @@ def test_good_records_around_bad_ones_are_read(tmp_path: Path, bad: list[bytes],
 
 
 @pytest.mark.parametrize(
-    ("read", "name"), [(read_documents, "stackexchange"), (read_threads, "csv"), (read_threads, "")]
+    ("read", "name"), [(read_documents, "stackexchange"), (read_threads, "text"), (read_threads, "")]
 )
 def test_an_unknown_format_is_a_usage_error(write: Write, read: Reader, name: str) -> None:
     with pytest.raises(UsageError, match=f"there is no format {name!r}: choose one of .*jsonl"):

@@ -44,8 +44,10 @@ def test_the_nearest_words_are_those_of_a_loop_over_all(words: set[str], typed: 
     plain = without_marks(typed)
     most = (len(plain) >= 4) + (len(plain) >= 7)
     near = {word: errors(plain, without_marks(word)) for word in words}
-    least = min(near.values())
-    expected = [word for word in words if near[word] == least <= most and typed not in words]
+    begin = [word for word in words if without_marks(word)[:2] in (plain[:1] + without_marks(word)[1:2], plain[1::-1])]
+    near = {word: near[word] for word in words if near[word] == 0 or word in begin}
+    least = min(near.values(), default=99)
+    expected = [word for word in near if near[word] == least <= most and typed not in words]
     best = sorted(expected, key=lambda word: (-frequencies[word], word))[:5]
     total = sum(frequencies[word] for word in best)
     assert found == pytest.approx({word: frequencies[word] / total for word in best})
@@ -63,6 +65,9 @@ def test_the_nearest_words_are_those_of_a_loop_over_all(words: set[str], typed: 
         ("1234568", None),  # another number is no error
         ("nght", "night"),
         ("wtr", None),  # too short
+        ("awshing", "washing"),
+        ("ight", None),  # another first letter: another word
+        ("bitchen", None),
         ("bicycle", None),
     ],
 )

@@ -7,6 +7,7 @@ from threadpoolctl import threadpool_info
 
 from moverank import Collection, CollectionError, UnknownKey
 from moverank.indexer.errors import DamagedFile
+from moverank.indexer.files.directory import DATABASE
 from moverank.rerank.runtime.thread_pool import single_threaded_blas
 from tests.indexer.world import Twin, check_exact, document, random_documents
 
@@ -46,10 +47,21 @@ def test_results_are_of_the_old_state_or_the_new_one(collection: Collection, cha
         if change == "add" and not reader._store.shared:  # noqa: SLF001 - in PostgreSQL, searches follow changes
             with pytest.raises(UnknownKey):
                 reader.similar("new", k=20)
+            assert reader.changed()
             reader.refresh()
             assert reader.similar("new", k=20).hits
+            assert not reader.changed()
     with Collection.open(collection.path) as reader:
         check_exact(reader.search("ant bee", k=20), new, 20)
+
+
+@pytest.mark.sqlite("removes the file")
+@pytest.mark.unix
+def test_a_removed_database_is_reported(collection: Collection) -> None:
+    collection.index([document("a", "ant")])
+    (collection.path / DATABASE).unlink()
+    with pytest.raises(CollectionError, match="was removed, or may not be read"):
+        collection.changed()
 
 
 def test_a_collection_sees_its_own_changes(collection: Collection) -> None:

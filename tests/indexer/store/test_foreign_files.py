@@ -1,5 +1,6 @@
 """Collections from somebody else: no link is written through, and what moverank never makes is refused."""
 
+import os
 import signal
 import sqlite3
 import subprocess
@@ -34,6 +35,22 @@ def place(make_collection: MakeCollection) -> Path:
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     return program(monkeypatch, capsys)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has names that are not UTF-8")
+def test_a_directory_whose_name_is_not_utf8_is_refused(place: Path, tmp_path: Path, call: Call) -> None:
+    other = tmp_path / os.fsdecode(b"caf\xe9")
+    (tmp_path / "ant.txt").write_text("ant bee\n")
+    commands = ["index", str(tmp_path / "ant.txt"), "-i", str(other)], ["backup", str(other), "-i", str(place)]
+    for command in commands:
+        answer = call(*command)
+        assert answer.code == 1
+        assert "has a name that is not UTF-8: rename the directory" in answer.sentence
+        assert not other.exists()
+    place.rename(other)
+    answer = call("search", "ant", "-i", str(other))
+    assert (answer.code, answer.out) == (1, "")
+    assert "has a name that is not UTF-8" in answer.sentence
 
 
 @pytest.mark.parametrize("suffix", ["", "-wal", "-shm", "-journal"])

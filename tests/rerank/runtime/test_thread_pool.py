@@ -1,10 +1,12 @@
 import os
+import shutil
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -128,6 +130,26 @@ def test_a_limit_that_could_not_be_set_leaves_blas_unchanged(monkeypatch: pytest
     with single_threaded_blas():
         assert _blas_threads() == {1}
     assert _blas_threads() == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has names that are not UTF-8")
+def test_a_blas_in_a_directory_that_is_not_utf8_keeps_its_threads(tmp_path: Path) -> None:
+    """threadpoolctl fails on such a path, which only costs time: nothing is printed."""
+    (blas,) = {Path(library["filepath"]) for library in threadpool_info() if "numpy" in library["filepath"]}
+    directory = tmp_path / os.fsdecode(b"caf\xe9")
+    shutil.copytree(blas.parent, directory)
+    statements = (
+        "import ctypes, sys",
+        "ctypes.CDLL(sys.argv[1])",
+        "from threadpoolctl import ThreadpoolController",
+        "try: ThreadpoolController()",
+        "except UnicodeError: print('fails')",
+        "from moverank.rerank.runtime.thread_pool import single_threaded_blas",
+        "with single_threaded_blas(): pass",
+    )
+    command = [sys.executable, "-c", "\n".join(statements), str(directory / blas.name)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("fails\n", "")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
