@@ -178,5 +178,19 @@ def test_a_total_is_that_of_pot_and_bm25s_by_the_formula_of_the_manual(factory: 
     assert [scale.unit for scale in found.terms] == pytest.approx([unit, unit, scores.max(), mean], rel=1e-6)
 
 
+def test_the_costs_of_a_small_ranking_computed_by_hand() -> None:
+    """`wmd:mu=8` costs .2 * 2 / 5 + .8, since s = 2 / (2 + 8); `0.5*cover` .5 * 2 / 5; `2*bm25` 2 * .37 / 1.277."""
+    vectors = np.array([[0, 0], [6, 0], [10, 0]], np.float32)
+    reranker = Reranker(Embedding.of(["plug", "socket", "train"], vectors), rank="wmd:mu=8+0.5*cover+2*bm25")
+    ranking = reranker.rank("plug train", {"a": "plug socket", "b": "socket", "c": "train train"})
+    (hit,) = [hit for hit in ranking.hits if hit.key == "a"]
+    names = [(term.name, term.weight) for term in ranking.terms]
+    assert names == [("distance", 1), ("covered", 0.5), ("shared words", 2)]
+    assert [(name, round(value, 3)) for name, value in hit.parts] == [("wmd", 2), ("cover", 2), ("bm25", 0.907)]
+    assert [round(term.unit or 0, 3) for term in ranking.terms] == [5, 5, 1.277]
+    assert [round(cost, 3) for _, cost in hit.costs] == [0.88, 0.2, 0.58]
+    assert hit.total == pytest.approx(1.66, abs=5e-4) == sum(cost for _, cost in hit.costs)
+
+
 def _cosine(one: Any, other: Any) -> float:
     return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
