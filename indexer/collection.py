@@ -148,7 +148,10 @@ class Collection(Operated, StoredDocuments):
     def embedding(self) -> "Embedding":
         """Return the word vectors; CollectionError where there are none yet."""
         if self._embedding is None:
-            raise CollectionError(f"{self.path} has no word vectors yet: index more text, and they are trained on it")
+            raise CollectionError(
+                f"{self.path} has no word vectors yet: index more text, or the same again if their training was "
+                "interrupted; `refit --embedding FILE` reads them"
+            )
         return self._embedding
 
     @property

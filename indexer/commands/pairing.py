@@ -1,6 +1,7 @@
 """The commands `pairs` and `dedupe`: near duplicates of a collection, and their removal."""
 
 import sys
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
@@ -95,7 +96,9 @@ def dedupe(
         raise UsageError(f"{output}: a table has no --flows: write .jsonl")
     unchanged = f"nothing was removed; {_CONTINUES}"
     opened = open_index(index, wait=wait)
-    with opened as collection, interruptible(unchanged), committing(collection, unchanged), formatters.Bars() as bars:
+    with opened as collection, interruptible(unchanged), formatters.Bars() as bars, ExitStack() as changing:
+        if remove:
+            changing.enter_context(committing(collection, unchanged))
         found = operations.deduplicated(collection, search, bars, remove=remove, confirmed=yes, dry_run=dry_run)
     objects, cells = formatters.duplicate_objects(found, flows=search.explained), formatters.duplicate_cells(found)
     if output is not None:

@@ -151,7 +151,8 @@ class Follower(Generic[_State]):
             with self._opening:
                 if (self._state is None or not self._state.usable) and self._open() is None:
                     raise CollectionError(
-                        f"{self._directory} has no word vectors yet: index more text, and they are trained on it"
+                        f"{self._directory} has no word vectors yet: index more text, or the same again if their "
+                        "training was interrupted; `refit --embedding FILE` reads them"
                     )
 
     def repair(self, damage: DamagedFile) -> None:

@@ -67,8 +67,8 @@ class DedupeOptions:
     within: Annotated[
         float | str,
         Option(
-            "The largest distance of a removed document from a kept one; or, as in 0.01%, that of so many of all "
-            "pairs.",
+            "The largest distance of a removed document from a kept one; or, as in 0.001%, that of the last of so "
+            "many of all pairs, which takes longer.",
             metavar="D|P%",
         ),
     ]
