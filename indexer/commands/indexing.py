@@ -69,9 +69,9 @@ class ReadingChoices:
             raise UsageError("the posts of threads have one text each: give --text-field once")
         text = texts[0] if texts else None
         comments, thread, parent = of_threads or (None, None, None)
-        named = Fields(self.key_field, self.title_field, text, self.label_field, comments, tuple(texts[1:]))
+        named = (self.key_field, self.title_field, text, self.label_field)
         return {
-            "fields": named._replace(thread=thread, parent=parent),
+            "fields": Fields(*named, comments, tuple(texts[1:]), thread, parent),
             "format": self.format,
             "selection": Selection(tuple(self.include or ()), tuple(self.exclude or ()), not self.no_ignore),
             "encoding": self.encoding,

@@ -1,7 +1,7 @@
 """The commands `pairs` and `dedupe`: near duplicates of a collection, and their removal."""
 
 import sys
-from contextlib import ExitStack
+from contextlib import nullcontext
 from typing import Annotated
 
 import typer
@@ -95,10 +95,12 @@ def dedupe(
     if search.explained and format_of(output) not in (None, "jsonl"):
         raise UsageError(f"{output}: a table has no --flows: write .jsonl")
     unchanged = f"nothing was removed; {_CONTINUES}"
-    opened = open_index(index, wait=wait)
-    with opened as collection, interruptible(unchanged), formatters.Bars() as bars, ExitStack() as changing:
-        if remove:
-            changing.enter_context(committing(collection, unchanged))
+    with (
+        open_index(index, wait=wait) as collection,
+        interruptible(unchanged),
+        committing(collection, unchanged) if remove else nullcontext(),
+        formatters.Bars() as bars,
+    ):
         found = operations.deduplicated(collection, search, bars, remove=remove, confirmed=yes, dry_run=dry_run)
     objects, cells = formatters.duplicate_objects(found, flows=search.explained), formatters.duplicate_cells(found)
     if output is not None:

@@ -172,8 +172,7 @@ def search(
         if single is not None:
             search = _proving(collection, output.proof) if output.proof else collection.search
             ranking = search(single, options, vector=given.vector())
-            _print_ranking(_named(single), ranking, output)
-            _note_cut(_is_cut(ranking, options), options)
+            _print_ranking(_named(single), _noting_cuts([ranking], options), output)
             if query is not None and ranking.unknown_words and server is None:
                 _note_language(collection, query, ranking.unknown_words)
         else:
@@ -202,8 +201,7 @@ def similar(
         proven = [_proving(collection, output.proof)(None, options, similar=keys[0])] if output.proof else []
         if len(keys) == 1 and not output.as_json:
             ranking = proven[0] if proven else collection.similar(keys[0], options)
-            _print_ranking(keys[0], ranking, output)
-            _note_cut(_is_cut(ranking, options), options)
+            _print_ranking(keys[0], _noting_cuts([ranking], options), output)
         else:
             rankings = iter(proven) if proven else collection.similar_many(keys, options)
             _print_rankings([(key, key) for key in keys], _noting_cuts(rankings, options), output)
@@ -352,19 +350,10 @@ def _noting_cuts(rankings: "Iterable[Ranking]", options: SearchOptions) -> "Iter
     """Yield rankings, and print a note after the last if `k` has ended lists of documents within a limit."""
     cut = 0
     for ranking in rankings:
-        cut += _is_cut(ranking, options)
+        cut += options.max_distance is not None and len(ranking.hits) == options.k
         yield ranking
-    _note_cut(cut, options)
-
-
-def _is_cut(ranking: "Ranking", options: SearchOptions) -> bool:
-    """Return whether there may be more documents within the limit of a search, since it has `k` hits."""
-    return options.max_distance is not None and len(ranking.hits) == options.k
-
-
-def _note_cut(lists: int, options: SearchOptions) -> None:
-    if lists:
-        ended = "the list" if lists == 1 else f"{lists:,} lists"
+    if cut:
+        ended = "the list" if cut == 1 else f"{cut:,} lists"
         formatters.note(f"-k {options.k} ended {ended}: more documents may be within the limit, a larger -k shows them")
 
 
@@ -438,9 +427,9 @@ def _only_requested(ranking: "Ranking", output: OutputChoices) -> "Ranking":
     return replace(ranking, hits=tuple(replace(hit, **unwanted) for hit in ranking.hits))
 
 
-def _print_ranking(name: str, ranking: "Ranking", output: OutputChoices) -> None:
-    """Print the ranking of a single query, which a page calls `name`."""
-    for shown in _with_page([("", name)], [ranking], output):
+def _print_ranking(name: str, rankings: "Iterable[Ranking]", output: OutputChoices) -> None:
+    """Print the one of `rankings`, that of a single query, which a page calls `name`."""
+    for shown in _with_page([("", name)], rankings, output):
         if output.format == "csv":
             formatters.print_hit_table([("", "")], [shown], several=False, progress=silent)
         else:

@@ -87,22 +87,23 @@ def write_rows(file: IO[bytes], name: str, schema: Any, rows: Iterable[Row]) -> 
     with (
         parquet.ParquetWriter(file, schema, compression="zstd") if is_parquet else pa.ipc.new_file(file, schema) as out
     ):
-        waiting = list[Any]()
-        for batch in _batches(schema, rows):
-            waiting.append(batch)
-            if sum(one.nbytes for one in waiting) >= _GROUP:
-                out.write_table(pa.Table.from_batches(waiting).combine_chunks())
-                waiting.clear()
-        if waiting:
-            out.write_table(pa.Table.from_batches(waiting).combine_chunks())
+        for group in _groups(schema, rows):
+            out.write_table(group)
 
 
-def _batches(schema: Any, rows: Iterable[Row]) -> Iterator[Any]:
+def _groups(schema: Any, rows: Iterable[Row]) -> Iterator[Any]:
+    """Yield the tables of some rows each, of about `_GROUP` bytes."""
     import pyarrow as pa
 
-    found = iter(rows)
+    found, waiting, size = iter(rows), list[Any](), 0
     while some := list(islice(found, _BATCH)):
-        yield pa.RecordBatch.from_pylist(some, schema=schema)
+        waiting.append(pa.RecordBatch.from_pylist(some, schema=schema))
+        size += waiting[-1].nbytes
+        if size >= _GROUP:
+            yield pa.Table.from_batches(waiting).combine_chunks()
+            waiting, size = [], 0
+    if waiting:
+        yield pa.Table.from_batches(waiting).combine_chunks()
 
 
 def _kind(value: object) -> str:

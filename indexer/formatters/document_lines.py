@@ -95,6 +95,12 @@ _SHOWN = 12  # words of a line; a query may be a whole text
 
 
 def ranking_words(ranking: Ranking) -> Iterator[str]:
+    """Yield a line for replaced words, one for words without a vector that still count, and one for ignored words."""
+    yield from replaced_words(ranking.respelled_words)
+    yield from uncompared_words(ranking)
+
+
+def uncompared_words(ranking: Ranking) -> Iterator[str]:
     """Yield a line for words without a vector that still count, and one for ignored words."""
     unknown, ignored = ranking.unknown_words or (), ranking.ignored_words or ()
     if not (unknown or ignored):

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from moverank.indexer.formatters.document_lines import explanation_words, ranking_words, replaced_words
+from moverank.indexer.formatters.document_lines import explanation_words, ranking_words
 from moverank.indexer.formatters.flow_diagram import Band, Diagram, Word, flow_diagram
 from moverank.indexer.formatters.marking import Segments, marked_text, marked_title, note
 from moverank.indexer.formatters.sentences import (
@@ -62,10 +62,7 @@ def _section(query: str, ranking: Ranking) -> str:
         return f'<h1 dir="auto">{escape(query)}</h1>\n<div class="problem"><p>{escape(ranking.problem)}</p></div>'
     certified = " certified" if ranking.certified else ""
     hits = "\n".join(_hit(hit, ranking) for hit in ranking.hits)
-    notes = "\n".join(
-        f'<p class="quiet">{escape(line)}</p>'
-        for line in (*replaced_words(ranking.respelled_words), *ranking_words(ranking))
-    )
+    notes = "\n".join(f'<p class="quiet">{escape(line)}</p>' for line in ranking_words(ranking))
     return f"""<h1 dir="auto">{escape(query)}</h1>
 <p class="verdict{certified}">{escape(verdict(ranking))}. <span class="quiet">{work_done(ranking, ranking.seconds)}.
 Ranked by <code>{escape(ranking.ranked_by)}</code>.</span></p>

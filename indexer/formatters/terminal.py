@@ -15,7 +15,12 @@ from rich.table import Table
 from rich.text import Text
 
 from moverank.indexer.formatters.csv_tables import hit_table
-from moverank.indexer.formatters.document_lines import explanation_words, metadata_line, ranking_words, replaced_words
+from moverank.indexer.formatters.document_lines import (
+    explanation_words,
+    metadata_line,
+    replaced_words,
+    uncompared_words,
+)
 from moverank.indexer.formatters.escaping import isolated, printable, printable_json, without_isolates
 from moverank.indexer.formatters.marking import Segments, is_same, marked_text, marked_title
 from moverank.indexer.formatters.sentences import (
@@ -78,7 +83,7 @@ def ranking_view(ranking: Ranking, seconds: float, *, flows: bool = False) -> Re
         if hit.flows:
             view = flow_table(hit.flows) if flows else _short_flows(hit.flows)
             lines.append(Padding(view, _INDENT, expand=False))
-    words = (Text(line, style="yellow") for line in ranking_words(ranking))
+    words = (Text(line, style="yellow") for line in uncompared_words(ranking))
     return Group(*lines, Text(_verdict(ranking, seconds), style="dim"), *words)
 
 

@@ -5,6 +5,7 @@ import re
 from os.path import splitext
 
 from moverank.indexer.reading.finding.files import STDIN, Source
+from moverank.indexer.reading.formats.arrow import ARROW, ENCRYPTED, PARQUET
 from moverank.indexer.reading.records import BadRecord
 
 _TEXT = {".txt", ".text", ".rst"}
@@ -30,8 +31,8 @@ _RECORDS = {"jsonl", "csv", "tsv", "parquet", "arrow"}
 _THREADS = {extension: name for extension, name in _DOCUMENTS.items() if name in _RECORDS | {"mbox"}} | {
     ".xml": "stackexchange"
 }
-_TABLES = {b"PAR1": "parquet", b"PARE": "parquet", b"ARROW1": "arrow"}
-"""The first bytes of tables in columns: Parquet, encrypted Parquet, and a file of Arrow."""
+_TABLES = {PARQUET: "parquet", ENCRYPTED: "parquet", ARROW: "arrow"}
+"""The formats of tables in columns by their first bytes."""
 
 _NO_TEXTS = {
     b"%PDF-": "a PDF file",

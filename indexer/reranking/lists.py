@@ -14,8 +14,9 @@ from moverank.indexer.reading.inputs.candidate_lists import CandidateList
 from moverank.indexer.reranking.reranker import Reranker
 from moverank.indexer.search.candidate_rankings import Candidate, ranking_in_given_order
 from moverank.indexer.values.documents import Document
-from moverank.rerank.ranking import Ranking
+from moverank.rerank.ranking import AUTO_RANK, Ranking
 from moverank.rerank.runtime.parallel import batches
+from moverank.rerank.words.languages import DEFAULT
 
 _log = logging.getLogger("moverank")
 
@@ -124,10 +125,7 @@ class ListReranker:
     @cached_property
     def _reranker(self) -> Reranker:
         own = self._options
-        given: dict[str, Any] = {
-            name: value for name, value in (("rank", own.rank), ("language", own.language)) if value
-        }
         if self._index is None and self._embedding is None:
             _log.warning("no collection and no word vectors: BM25 with stems ranks; --embedding FILE adds word vectors")
-            return Reranker(**given)
-        return Reranker.load(self._embedding or self._collection.path, **given)
+            return Reranker(rank=own.rank or AUTO_RANK, language=own.language or DEFAULT)
+        return Reranker.load(self._embedding or self._collection.path, rank=own.rank, language=own.language)

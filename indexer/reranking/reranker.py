@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Collection as Words
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -155,7 +155,7 @@ class Reranker:
         BM25 with stems. A collection is made of the texts in a temporary directory. Raises UsageError for other texts
         and for invalid options, OptionError for an unknown language.
         """
-        if unknown := sorted(options.keys() - {field.name for field in fields(Settings)}):
+        if unknown := sorted(options.keys() - {*Settings.__slots__}):
             raise UsageError(f"there is no setting {unknown[0]!r}{did_you_mean(unknown[0], Settings.__slots__)}")
         return _learnt(cls, texts, Settings(language=language, **options))
 

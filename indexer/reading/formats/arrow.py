@@ -32,8 +32,8 @@ _ROWS, _BYTES = 1024, 4 << 20
 """The most rows, and about the most bytes, that become records at once."""
 _BUFFER = 1 << 18
 """Bytes of a column that are read at once: a row group may be as large as the file."""
-_PARQUET, _ENCRYPTED, _ARROW, _OLD = b"PAR1", b"PARE", b"ARROW1", b"FEA1"
-"""The first bytes of files; a stream of Arrow begins otherwise."""
+PARQUET, ENCRYPTED, ARROW, _OLD = b"PAR1", b"PARE", b"ARROW1", b"FEA1"
+"""The first bytes of files: Parquet, encrypted Parquet, Arrow, old Feather; a stream of Arrow begins otherwise."""
 
 
 def read_arrow(stream: Stream, build: Builds[Made]) -> Iterator[tuple[int, Made | BadRecord]]:
@@ -72,7 +72,7 @@ def _opened(stream: Stream) -> Iterator[tuple[_Table, "_Columns"]]:
     head = stream.head()
     if not head:
         raise BadRecord("the file is empty, and not even a table without rows: copy it again")
-    if head.startswith(_ENCRYPTED):
+    if head.startswith(ENCRYPTED):
         raise BadRecord("it is encrypted: write it without encryption")
     if head.startswith(_OLD):
         raise BadRecord("it is a Feather file of version 1: write it in version 2, or as Parquet")
@@ -82,7 +82,7 @@ def _opened(stream: Stream) -> Iterator[tuple[_Table, "_Columns"]]:
         raise BadRecord(f"Parquet and Arrow files need the package pyarrow: {INSTALL}") from error
     with stream.seekable() as file:
         try:
-            table: _Table = (_Parquet if head.startswith(_PARQUET) else _Arrow)(file, head)
+            table: _Table = (_Parquet if head.startswith(PARQUET) else _Arrow)(file, head)
             columns = _Columns(stream.source.name, table.schema)  # decodes all names
         except _faults() as error:
             raise _unreadable(error, "the file") from error
@@ -118,7 +118,7 @@ class _Arrow:
     def __init__(self, file: IO[bytes], head: bytes) -> None:
         from pyarrow import ipc
 
-        self._is_file = head.startswith(_ARROW)
+        self._is_file = head.startswith(ARROW)
         self._read = (ipc.open_file if self._is_file else ipc.open_stream)(file)
         self.schema, self.part = self._read.schema, "the file"
 

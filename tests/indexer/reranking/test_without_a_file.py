@@ -158,6 +158,7 @@ def test_the_language_of_texts_is_given_or_detected() -> None:
         ([{"id": 3}], {}, "text 0: a candidate needs the form"),
         (["plug"], {"rank": "nothing"}, "there is no ranking 'nothing'"),
         ([], {"rank": "wmd"}, "the ranking wmd needs word vectors"),
+        (["plug"], {"weigths": "tf"}, r"there is no setting 'weigths' \(did you mean weights\?\)"),
     ],
 )
 def test_what_cannot_be_learned_is_named(texts: Any, options: dict[str, Any], message: str) -> None:

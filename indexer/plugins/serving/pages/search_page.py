@@ -14,7 +14,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from moverank.indexer.errors import IndexerError, UsageError
-from moverank.indexer.formatters.document_lines import ranking_words, replaced_words
+from moverank.indexer.formatters.document_lines import ranking_words
 from moverank.indexer.formatters.marking import is_same, marked, note, of_part, words_of
 from moverank.indexer.formatters.sentences import BETTER, legend, ranking_value, shares, verdict, work_done
 from moverank.indexer.plugins.serving.pages.rendering import PageValues, Work, error_page, page_about, rendered
@@ -62,7 +62,7 @@ def shown_ranking(ranking: Ranking) -> dict[str, Any]:
         if all(hit.total is None for hit in ranking.hits)
         else [(term, None, None) for term in ranking.terms],
         "ranked_by": ranking.ranked_by,
-        "words": [*replaced_words(ranking.respelled_words), *ranking_words(ranking)],
+        "words": list(ranking_words(ranking)),
         "near": near_words(one for hit in ranking.hits for one in (*_in_title(hit), *hit.snippet_highlights)),
     }
 
